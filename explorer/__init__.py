@@ -1,0 +1,1 @@
+"""A Jupyter kernel explorer."""

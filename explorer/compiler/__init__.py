@@ -1,0 +1,1 @@
+"""The compiler core: language, graph, ops, passes, interpreter, emission, runtime."""
