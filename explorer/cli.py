@@ -1,0 +1,338 @@
+"""The command ``explorer``: open the notebooks, list devices, compile and run kernels of a file.
+
+Exit status: 0; 1 for a mistake in a kernel or its settings (the message alone, on stderr); 2 for
+wrong usage. Heavy modules are imported by the command that needs them, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.compiler.errors import ExplorerError, did_you_mean
+
+if TYPE_CHECKING:
+    import torch
+
+    from explorer.compiler.lang.dtypes import DType
+    from explorer.compiler.record import PassRecord, Recording
+    from explorer.compiler.trace.kernel import Kernel, Parameter
+
+TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 1e-2, "bf16": 5e-2}
+"""Largest difference accepted between a run and the interpreter, as a part of the largest value."""
+NARROW_FLOAT_TOLERANCE = 0.25
+"""The same for 8-bit floats: two steps of a three-bit mantissa."""
+
+
+class UsageError(Exception):
+    """The command line names something that is not there."""
+
+
+class BrokenFile(ExplorerError):
+    """A person's file that raises when it is loaded."""
+
+    template = "{path}{line}: {error}"
+    hint = "the file is run from top to bottom to find the kernel in it; mend that line"
+
+
+class WrongNumbers(ExplorerError):
+    """A run that differs from the interpreter by more than rounding."""
+
+    template = (
+        "{name}: off by {error:.3g}, more than {allowed:.3g}, from what the interpreter gives"
+    )
+    hint = "look at the graph after each pass: explorer compile {file} --html recording.html"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (default: this process's own) and return its exit status."""
+    args, rest = _parser().parse_known_args(argv)
+    if rest and args.command is not _lab:
+        args.parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    args.rest = rest
+    try:
+        args.command(args)
+    except UsageError as e:
+        args.parser.error(str(e))
+    except ExplorerError as e:
+        print(e, file=sys.stderr)
+        return 1
+    return 0
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="explorer", description="See, tune and run tile kernels.", allow_abbrev=False
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _command(
+        commands, "devices", _devices, "list what can run kernels here, and why the rest cannot"
+    )
+    _add_lab(commands)
+    _add_compile(commands)
+    _add_run(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], None], purpose: str
+) -> argparse.ArgumentParser:
+    made = commands.add_parser(name, help=purpose, description=f"{purpose}.", allow_abbrev=False)
+    made.set_defaults(command=run, parser=made)
+    return made
+
+
+def _add_lab(commands: Any) -> None:
+    parser = _command(commands, "lab", _lab, "open JupyterLab on the notebooks that come along")
+    parser.usage = "explorer lab [-h] [OPTION OF JUPYTERLAB ...]"
+    parser.epilog = "All options go to JupyterLab, for example --no-browser --port 8899."
+
+
+def _add_compile(commands: Any) -> None:
+    parser = _command(
+        commands, "compile", _compile, "compile a kernel and show what the passes did"
+    )
+    _add_kernel(parser)
+    parser.add_argument(
+        "--print-after", metavar="PASS", action="append", default=[],
+        help="print the graph as it stands after PASS; may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--mlir", action="store_true", help="print the MLIR")
+    parser.add_argument("--isa", action="store_true", help="print the machine code as text")
+    parser.add_argument("--save", metavar="FILE", help="write the recording as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write the recording as one HTML page")
+
+
+def _add_run(commands: Any) -> None:
+    parser = _command(
+        commands, "run", _run, "run a kernel on random inputs and compare it with the interpreter"
+    )
+    _add_kernel(parser)
+    parser.add_argument("--device", help="where to run, such as local, hip, cuda:1, interpreter")
+    parser.add_argument("--repeats", type=int, default=10, help="timed runs (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+
+
+def _add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="a kernel and the file it is in")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[],
+        help="give a symbol its number (or global, shared); may be given several times; wins over "
+        "the dict `bindings` of the file, if it has one; address spaces are global unless set",
+    )  # fmt: skip
+    parser.add_argument("--target", help="cpu, gfx942, sm_89, ... (default: the best one here)")
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def _lab(args: argparse.Namespace) -> None:
+    from jupyterlab.labapp import LabApp
+
+    # A root user (a container) is asked for --allow-root otherwise; the server is on localhost.
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    LabApp.launch_instance([str(_notebooks()), *root, *args.rest])
+
+
+def _notebooks() -> Path:
+    """The folder of the notebooks: in the package once installed, else at the repository's top."""
+    package = Path(__file__).parent
+    folders = [package / "notebooks", package.parent / "notebooks"]
+    for folder in folders:
+        if folder.is_dir():
+            return folder
+    raise UsageError(f"the notebooks are missing; looked for {folders[0]} and {folders[1]}")
+
+
+def _devices(args: argparse.Namespace) -> None:
+    import explorer
+
+    print(explorer.devices())
+
+
+def _compile(args: argparse.Namespace) -> None:
+    import explorer
+
+    kernel, bindings = _load(args)
+    compiled = explorer.compile(kernel, bindings, target=args.target)
+    recording = compiled.recording
+    for name in args.print_after:
+        print(_pass(recording, name).after)
+    if args.mlir:
+        print(compiled.mlir)
+    if args.isa:
+        print(compiled.isa)
+    if args.save:
+        recording.save(args.save)
+    if args.html:
+        explorer.export_html(recording, args.html)
+    if not (args.print_after or args.mlir or args.isa):
+        print(_summary(recording))
+
+
+def _run(args: argparse.Namespace) -> None:
+    import explorer
+
+    kernel, bindings = _load(args)
+    compiled = explorer.compile(kernel, bindings, target=args.target)
+    inputs = _random_inputs(kernel, compiled.recording.bindings, args.seed)
+    expected, found = [a.clone() for a in inputs], [a.clone() for a in inputs]
+    explorer.interpret(kernel, bindings, *expected, target=compiled.recording.target)
+    compiled.run(*found, device=args.device)
+    for parameter, want, got in zip(kernel.parameters, expected, found, strict=True):
+        _compare(args.kernel, parameter, want, got)
+    print(compiled.benchmark(*found, device=args.device, repeats=args.repeats))
+
+
+# --- a kernel from a file -------------------------------------------------------------------------
+
+
+def _load(args: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
+    """The kernel that ``FILE.py:KERNEL`` names, and its bindings: the file's, then ``--set``."""
+    path, colon, name = args.kernel.rpartition(":")
+    if not (colon and path and name):
+        raise UsageError(f"{args.kernel!r} should be FILE.py:KERNEL")
+    found = _namespace(Path(path))
+    kernel = _kernel(found, name, path)
+    bindings = _file_bindings(found, kernel)
+    return kernel, bindings | dict(_binding(text) for text in args.set)
+
+
+def _namespace(path: Path) -> dict[str, Any]:
+    """What running the person's file defines, with the file's folder importable, as for a script.
+
+    Raises:
+        BrokenFile: the file raises.
+    """
+    if not path.is_file():
+        raise UsageError(f"no file {path}")
+    spec = importlib.util.spec_from_file_location(f"kernels_of_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except ExplorerError:
+        raise
+    except Exception as e:
+        error = "".join(traceback.format_exception_only(e)).strip()
+        raise BrokenFile(path=path, line=_line_in(path, e), error=error) from e
+    return vars(module)
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    """``:LINE`` of the innermost frame of ``path`` that ``error`` passed through, if any."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename) == path]
+    return f":{lines[-1]}" if lines else ""
+
+
+def _kernel(found: dict[str, Any], name: str, path: str) -> Kernel:
+    from explorer.compiler.trace.kernel import Kernel
+
+    kernels = {n: value for n, value in found.items() if isinstance(value, Kernel)}
+    if name not in kernels:
+        known = ", ".join(kernels) or "none"
+        guess = did_you_mean(name, kernels)
+        raise UsageError(f"no kernel {name} in {path}{guess}; its kernels: {known}")
+    return kernels[name]
+
+
+def _file_bindings(found: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
+    """The file's ``bindings`` by symbol name, as far as the kernel has the symbols."""
+    from explorer.compiler.lang.types import AddressSpace
+
+    given = found.get("bindings")
+    named = {str(k): v for k, v in given.items()} if isinstance(given, dict) else {}
+    known = kernel.size_symbols | kernel.space_symbols
+    spaces = dict.fromkeys(kernel.space_symbols, AddressSpace.GLOBAL)
+    return spaces | {name: value for name, value in named.items() if name in known}
+
+
+def _binding(text: str) -> tuple[str, Any]:
+    """``N=512`` or ``SPACE=global`` as a name and a value."""
+    from explorer.compiler.lang.types import AddressSpace
+
+    name, _, value = text.partition("=")
+    spaces = {space.value: space for space in AddressSpace}
+    if name.isidentifier() and value in spaces:
+        return name, spaces[value]
+    if name.isidentifier() and value.isascii() and value.isdigit():
+        return name, int(value)
+    raise UsageError(f"--set {text}: should be NAME=NUMBER, such as N=512")
+
+
+# --- what is printed ------------------------------------------------------------------------------
+
+
+def _pass(recording: Recording, name: str) -> PassRecord:
+    try:
+        return recording[name]
+    except KeyError as e:
+        raise UsageError(f"--print-after: {e.args[0]}") from e
+
+
+def _summary(recording: Recording) -> str:
+    """One line a pass, then the resources."""
+    rows = [
+        f"{p.name:<24}{p.status:<12}{len(p.after.nodes):>6} nodes{p.seconds * 1e3:>10.1f} ms"
+        for p in recording.passes
+    ]
+    resources = [f"{name:<24}{value}" for name, value in recording.resources.items()]
+    bindings = ", ".join(f"{n}={v}" for n, v in recording.bindings.items())
+    return "\n".join([f"{recording.kernel} for {recording.target}: {bindings}", *rows, *resources])
+
+
+# --- random inputs and their comparison -----------------------------------------------------------
+
+
+def _random_inputs(kernel: Kernel, sizes: Any, seed: int) -> list[torch.Tensor]:
+    """One seeded random tensor for each parameter, of its shape and element type."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        _random([int(sizes[d.name]) for d in p.memory.dims], p.memory.dtype, generator)
+        for p in kernel.parameters
+    ]
+
+
+def _random(shape: list[int], dtype: DType, generator: torch.Generator) -> torch.Tensor:
+    """Normal floats, integers from -8 to 7, or booleans."""
+    import torch
+
+    if dtype.is_float:
+        names = {"f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz", "bf16": "bfloat16"}
+        wanted = getattr(torch, names.get(dtype.value, f"float{dtype.bits}"))
+        return torch.randn(shape, generator=generator).to(wanted)
+    wanted = torch.bool if dtype.bits == 1 else getattr(torch, f"int{dtype.bits}")
+    low, high = (0, 2) if dtype.bits == 1 else (-8, 8)
+    return torch.randint(low, high, shape, generator=generator).to(wanted)
+
+
+def _compare(file: str, parameter: Parameter, want: torch.Tensor, got: torch.Tensor) -> None:
+    """Print how far a tensor is from the interpreter's.
+
+    Raises:
+        WrongNumbers: further than rounding explains.
+    """
+    dtype = parameter.memory.dtype
+    want, got = want.double(), got.double()
+    same = (want == got) | (want.isnan() & got.isnan())  # infinities and NaN have no difference
+    error = float((want - got).abs().masked_fill(same, 0.0).max())
+    scale = max(1.0, float(want[want.isfinite()].abs().amax())) if want.isfinite().any() else 1.0
+    relative = TOLERANCES.get(dtype.value, NARROW_FLOAT_TOLERANCE) if dtype.is_float else 0.0
+    if not error <= relative * scale:
+        raise WrongNumbers(name=parameter.name, error=error, allowed=relative * scale, file=file)
+    print(f"{parameter.name}: max error {error:.3g}")
