@@ -2,16 +2,16 @@
 
 Index inference, the checks of a tiling, the emitter and the lane viewer read the same row.
 
-Sources of the figures, named by the short form that each row uses:
+Sources of the figures, by the short names that the rows use:
 
-- CDNA2, CDNA3, CDNA4, RDNA3, RDNA4: AMD's instruction set architecture guides of that name, chapters
-  on the local data share and on vector registers.
-- LLVM: the AMDGPU backend's user guide (wave sizes, addressable registers).
-- ROCm: "Accelerator and GPU hardware specifications" of the ROCm documentation.
-- HSA: a dispatch packet counts threads, not workgroups, in 32 bits along each dim.
+- CDNA2, CDNA3, CDNA4, RDNA3, RDNA4: AMD's instruction set architecture guides of that name, the
+  chapters on the local data share and on vector registers.
+- LLVM: AMDGPUBaseInfo.cpp of the AMDGPU backend (addressable registers, largest workgroup).
+- HIP: no launch may have 2^32 threads or more along a dim; ``rocminfo`` reports 65535 for y and z.
 - CUDA: CUDA C++ programming guide, table "Technical specifications per compute capability".
-- IREE: the fields of a dispatch's state in the local executable library, version 0: x and y are
-  32 bits wide, z is 16 bits wide.
+- IREE: the ``#iree_gpu.target`` that release 3.13 compiles with (waves, threads, shared memory,
+  banks, widest load; a test compares), and for the cpu the state of a dispatch in its local
+  executable library: x and y are 32 bits wide, z is 16 bits wide.
 """
 
 from __future__ import annotations
@@ -87,19 +87,19 @@ def _amd(
     registers: int,
     description: str,
 ) -> Target:
-    threads = 1024  # source: LLVM, largest flat workgroup size
+    threads = 1024  # source: LLVM, IREE
     return Target(
         name=name,
         family="rocm",
         lanes=lanes,
         lane_choices=lane_choices,
         max_threads=threads,
-        # source: HSA; y and z as HIP documents them; x so that any legal workgroup fits
+        # source: HIP; x so that the largest workgroups fit
         grid_limits=((2**32 - 1) // threads, 65535, 65535),
         shared_memory_bytes=shared_kib * 1024,
         banks=banks,
         registers=registers,
-        vector_bytes=16,  # source: global_load_dwordx4 of every guide
+        vector_bytes=16,  # source: IREE
         subgroup_shuffles=True,
         device="hip",
         description=description,
@@ -131,16 +131,16 @@ TARGETS: dict[str, Target] = {
     row.name: row
     for row in (
         _cpu(),
-        # source: CDNA2 (512 registers, arch and accumulation together), ROCm
+        # source: CDNA2 (512 registers: vector and accumulation together), IREE
         _amd("gfx90a", 64, _CDNA, 64, 32, 512, "AMD CDNA 2: MI210, MI250, MI250X"),
-        # source: CDNA3, ROCm
+        # source: CDNA3, IREE
         _amd("gfx942", 64, _CDNA, 64, 32, 512, "AMD CDNA 3: MI300A, MI300X, MI325X"),
-        # source: CDNA4 (160 KiB in 64 banks)
+        # source: CDNA4, IREE
         _amd("gfx950", 64, _CDNA, 160, 64, 512, "AMD CDNA 4: MI350X, MI355X"),
-        # source: RDNA3 (64 KiB is the most that one workgroup may have), LLVM
-        _amd("gfx1100", 32, _RDNA, 64, 32, 256, "AMD RDNA 3: Radeon RX 7900, PRO W7900"),
-        # source: RDNA4, LLVM
-        _amd("gfx1201", 32, _RDNA, 64, 32, 256, "AMD RDNA 4: Radeon RX 9070, AI PRO R9700"),
+        # source: RDNA3, IREE (64 banks serve the two compute units of a workgroup processor)
+        _amd("gfx1100", 32, _RDNA, 64, 64, 256, "AMD RDNA 3: Radeon RX 7900, PRO W7900"),
+        # source: RDNA4, IREE
+        _amd("gfx1201", 32, _RDNA, 64, 64, 256, "AMD RDNA 4: Radeon RX 9070, AI PRO R9700"),
         # source: CUDA, "Maximum amount of shared memory per thread block"
         _nvidia("sm_80", 163, "NVIDIA Ampere: A100, A30"),
         _nvidia("sm_86", 99, "NVIDIA Ampere: A10, A40, RTX 30"),
@@ -159,7 +159,5 @@ def target(name: str) -> Target:
     """
     row = TARGETS.get(name)
     if row is None:
-        raise UnknownTarget(
-            name=name, guess=did_you_mean(name, TARGETS), known=", ".join(TARGETS)
-        )
+        raise UnknownTarget(name=name, guess=did_you_mean(name, TARGETS), known=", ".join(TARGETS))
     return row
