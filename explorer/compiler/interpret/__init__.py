@@ -1,0 +1,1 @@
+"""The interpreter: what a graph means, after any pass, as numpy."""

@@ -1,0 +1,1 @@
+"""The graph that passes rewrite: ops, nodes, regions, indices, facts, snapshots."""

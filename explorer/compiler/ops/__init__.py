@@ -1,0 +1,5 @@
+"""All operations; importing this package registers every one of them."""
+
+from explorer.compiler.ops import control, elementwise, lanes, memory, reduction, shaping
+
+__all__ = ["control", "elementwise", "lanes", "memory", "reduction", "shaping"]

@@ -1,0 +1,1 @@
+"""Passes: each is one function with a contract; ``pipeline`` lists them in order."""

@@ -1,0 +1,143 @@
+"""A kernel: a Python function, its constraints, and the graph that tracing it gives."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy
+from torch import fx
+
+from explorer.compiler.errors import BadParameter, KernelReturns, OutsideKernel
+from explorer.compiler.lang.bindings import names_in
+from explorer.compiler.lang.constraints import Constraint, DimConstraint, HardwareConstraint
+from explorer.compiler.lang.types import Memory, make_register
+from explorer.compiler.location import Location
+from explorer.compiler.record import SourceText
+from explorer.compiler.trace.tracer import KernelTracer, current
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel: its name and the tensor it takes."""
+
+    name: str
+    memory: Memory
+
+
+class Kernel:
+    """What ``@tkw.wave(constraints)`` makes of a function. Give it to ``explorer.compile``."""
+
+    def __init__(self, function: Callable[..., Any], constraints: Sequence[Constraint]) -> None:
+        self.function = function
+        self.constraints = tuple(constraints)
+        self.name = function.__name__
+        self.parameters = tuple(_parameters(function))
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{p.name}: {p.memory.dtype}[{', '.join(map(str, p.memory.dims))}]"
+            for p in self.parameters
+        )
+        return f"<kernel {self.name}({parts})>"
+
+    def __call__(self, *args: Any) -> Any:
+        """Refused: a kernel needs numbers for its symbols first.
+
+        Raises:
+            OutsideKernel: always.
+        """
+        raise OutsideKernel(op=f"calling the kernel {self.name} (compile it first: explorer.compile)")
+
+    @cached_property
+    def graph(self) -> fx.Graph:
+        """The torch.fx graph, traced when first asked for."""
+        tracer = KernelTracer()
+        token, made = current.set(tracer), make_register.set(tracer.register)
+        try:
+            arguments = [
+                tracer.create_proxy("placeholder", p.name, (), {}, p.name) for p in self.parameters
+            ]
+            if self.function(*arguments) is not None:
+                raise KernelReturns(kernel=self.name, location=self.location)
+            tracer.graph.output(None)
+        finally:
+            current.reset(token)
+            make_register.reset(made)
+        return tracer.graph
+
+    @property
+    def location(self) -> Location:
+        """Where the function begins."""
+        code = self.function.__code__
+        line = code.co_firstlineno
+        return Location(
+            code.co_filename, line, 0, linecache.getline(code.co_filename, line).rstrip("\n")
+        )
+
+    @cached_property
+    def source(self) -> SourceText | None:
+        """The function's text; None for code that has none (made by ``exec``)."""
+        try:
+            lines, first = inspect.getsourcelines(self.function)
+        except (OSError, TypeError):
+            return None
+        return SourceText(self.function.__code__.co_filename, first, "".join(lines))
+
+    @cached_property
+    def size_symbols(self) -> set[str]:
+        """Names of the symbols that stand for numbers."""
+        names = {d.name for p in self.parameters for d in p.memory.dims}
+        for c in self.constraints:
+            match c:
+                case DimConstraint():
+                    names |= {c.dim.name} | names_in(c.tile)
+                case HardwareConstraint():
+                    for dim, shape in (c.vector_shapes or {}).items():
+                        names |= {dim.name} | names_in(shape)
+                case _:
+                    pass
+        for node in self.graph.nodes:
+            names |= names_in(node.kwargs.get("width") or 0)
+        return names
+
+    @cached_property
+    def space_symbols(self) -> set[str]:
+        """Names of the symbols that stand for address spaces."""
+        return {
+            p.memory.space.name
+            for p in self.parameters
+            if isinstance(p.memory.space, sympy.Symbol)
+        }
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    return [
+        Parameter(name, _annotation(function, name, p.annotation))
+        for name, p in inspect.signature(function).parameters.items()
+    ]
+
+
+def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory:
+    more = ""
+    if isinstance(found, str):
+        # Strings come from postponed annotations. A plain name is looked up; text is never run.
+        more = ", and remove `from __future__ import annotations`, or give the type a name"
+        text, found = found, _lookup(function, found)
+        found = f"the text {text!r}" if found is None else found
+    if isinstance(found, Memory):
+        return found
+    shown = "nothing" if found is inspect.Parameter.empty else found
+    raise BadParameter(name=name, kernel=function.__name__, found=shown, more=more)
+
+
+def _lookup(function: Callable[..., Any], name: str) -> Any:
+    code = function.__code__
+    for free, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if free == name:
+            return cell.cell_contents
+    return function.__globals__.get(name)

@@ -1,0 +1,70 @@
+"""What a kernel's variables are while it is traced: stand-ins that record what is done to them."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from torch import fx
+
+from explorer.compiler.errors import NoAttribute, NotTraceable
+from explorer.compiler.trace.places import here
+
+_INSTEAD = {
+    "if, and, or, not, max, min or a chained comparison": "tkw.maximum, tkw.minimum or tkw.select(condition, a, b)",
+    "float() or int()": "the value as it is; convert elements with tkw.cast",
+    "len()": "the dim's symbol",
+    "unpacking or a for loop": "@tkw.iterate(dim, init_args=[...]); only a loop with several results unpacks",
+}
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotTraceable(what=what, instead=_INSTEAD[what], location=here())
+
+
+class Traced(fx.Proxy):
+    """Base of stand-ins: no look into the value is possible."""
+
+    def __bool__(self) -> bool:
+        _refuse("if, and, or, not, max, min or a chained comparison")
+
+    def __float__(self) -> float:
+        _refuse("float() or int()")
+
+    def __int__(self) -> int:
+        _refuse("float() or int()")
+
+    def __index__(self) -> int:
+        _refuse("float() or int()")
+
+    def __len__(self) -> int:
+        _refuse("len()")
+
+    def __iter__(self) -> Any:
+        _refuse("unpacking or a for loop")
+
+    def __contains__(self, item: object) -> bool:
+        _refuse("if, and, or, not, max, min or a chained comparison")
+
+    def __getitem__(self, item: object) -> Any:
+        raise NoAttribute(what="items", location=here())
+
+    def __getattr__(self, name: str) -> Any:
+        # Python and notebooks probe for special names; those simply do not exist.
+        if name.startswith(("__", "_repr_", "_ipython_")):
+            raise AttributeError(name)
+        raise NoAttribute(what=f"attribute {name!r}", location=here())
+
+
+class TracedValue(Traced):
+    """A value in registers."""
+
+    def __abs__(self) -> TracedValue:
+        return self.tracer.record("abs", self)
+
+    __hash__ = fx.Proxy.__hash__
+
+
+class TracedMemory(Traced):
+    """A tensor in memory: only ``tkw.read`` and ``tkw.write`` take it."""
+
+    __hash__ = fx.Proxy.__hash__
