@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from explorer.compiler.location import Location
+from explorer.compiler.record import Recording
 
 
 class ExplorerError(Exception):
     """Base of all errors that are the person's to mend.
 
     The message holds what is wrong, the kernel's line with a caret where there is one, and what to
-    change.
+    change. ``recording`` holds the passes up to the one that failed, when one did.
     """
 
     template: ClassVar[str] = "{message}"
@@ -26,6 +27,7 @@ class ExplorerError(Exception):
     def __init__(self, *, location: Location | None = None, **facts: object) -> None:
         self.location = location
         self.facts = facts
+        self.recording: Recording | None = None
         self.summary = self.template.format(**facts)
         self.advice = self.hint.format(**facts)
         super().__init__(self.summary)
@@ -440,3 +442,10 @@ class WrongArgument(ExplorerError):
 
     template = "argument {name}: {found}, but the kernel wants {want}"
     hint = "{advice}"
+
+
+class ArgumentsOverlap(ExplorerError):
+    """Two arguments share memory and one of them is written."""
+
+    template = "arguments {first} and {second} overlap in memory, and the kernel writes {written}"
+    hint = "pass a copy of one of them"

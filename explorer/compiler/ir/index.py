@@ -94,8 +94,16 @@ class AxisIndex:
         """The index of one copy; the same object at every call."""
         made = self._made
         if copy not in made:
-            made[copy] = replace(self, copy=copy)
+            made[copy] = replace(self, copy=copy).without_idle_limit()
         return made[copy]
+
+    def without_idle_limit(self) -> AxisIndex:
+        """The same without its limit, if the piece provably ends before it."""
+        match self.piece_start, self.share.limit:
+            case expr.Int(start), expr.Int(limit) if start + self.share.piece <= limit:
+                return replace(self, share=replace(self.share, limit=None))
+            case _:
+                return self
 
     @cached_property
     def _made(self) -> dict[int, AxisIndex]:

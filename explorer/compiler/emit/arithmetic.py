@@ -1,0 +1,135 @@
+"""Vectors: their types and constants, elementwise code, conversions."""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.compiler.emit.mlir import Ssa, arith, ir, math, vector
+from explorer.compiler.lang.dtypes import DType, Kind
+
+_ELEMENT: dict[DType, Any] = {
+    DType.F64: lambda: ir.F64Type.get(),
+    DType.F32: lambda: ir.F32Type.get(),
+    DType.F16: lambda: ir.F16Type.get(),
+    DType.BF16: lambda: ir.BF16Type.get(),
+}
+_DIALECTS = {"arith": arith, "math": math}
+_COMPARE_FLOAT = {n: i for i, n in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())}
+_COMPARE_INT = {n: i for i, n in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
+COMPUTED_IN_F32 = (DType.F16, DType.BF16)
+"""Element types whose arithmetic is done in f32 and rounded after every op."""
+
+
+def element_type(dtype: DType) -> Any:
+    """The MLIR element type."""
+    made = _ELEMENT.get(dtype)
+    return made() if made is not None else ir.IntegerType.get_signless(dtype.bits)
+
+
+def vector_type(dtype: DType, elements: int) -> Any:
+    """``vector<elements x dtype>``."""
+    return ir.VectorType.get([elements], element_type(dtype))
+
+
+def splat(dtype: DType, elements: int, value: float) -> Ssa:
+    """A vector constant with all elements equal."""
+    kind = vector_type(dtype, elements)
+    if dtype.is_float:
+        attribute = ir.FloatAttr.get(element_type(dtype), float(value))
+    else:
+        attribute = ir.IntegerAttr.get(element_type(dtype), int(value))
+    return arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, attribute))
+
+
+def integers(values: Sequence[int]) -> Ssa:
+    """A constant vector of i32."""
+    kind = vector_type(DType.I32, len(values))
+    return arith.constant(kind, ir.DenseElementsAttr.get(np.array(values, np.int32), type=kind))
+
+
+def length(value: Ssa) -> int:
+    """Elements of a vector."""
+    return ir.VectorType(value.type).shape[0]
+
+
+def shuffled(value: Ssa, positions: NDArray[Any]) -> Ssa:
+    """The elements of ``value`` at ``positions``, in that order."""
+    at = [int(p) for p in positions]
+    if at == list(range(length(value))):
+        return value
+    if length(value) == 1:
+        kind = ir.VectorType.get([len(at)], ir.VectorType(value.type).element_type)
+        return vector.broadcast(kind, value)
+    return vector.shuffle(value, value, at)
+
+
+def compute(code: str, operands: Sequence[Ssa], dtype: DType, *, fast: bool) -> Ssa:
+    """One elementwise op on vectors of ``dtype``.
+
+    Args:
+        code: ``dialect.op``, after a space a predicate; or one of the few spelled out here.
+        operands: vectors of equal length.
+        dtype: their element type.
+        fast: whether float ops may be reordered and contracted (``fastmath<fast>``).
+    """
+    if dtype in COMPUTED_IN_F32:
+        wide = [convert(o, dtype, DType.F32) for o in operands]
+        made = compute(code, wide, DType.F32, fast=fast)
+        return made if code.startswith("arith.cmp") else convert(made, DType.F32, dtype)
+    match code.split():
+        case ["reciprocal"]:
+            one = splat(dtype, length(operands[0]), 1)
+            return compute("arith.divf", [one, *operands], dtype, fast=fast)
+        case ["negi"]:
+            return arith.subi(splat(dtype, length(operands[0]), 0), *operands)
+        case ["arith.cmpf", predicate]:
+            return arith.cmpf(_COMPARE_FLOAT[predicate], *operands)
+        case ["arith.cmpi", predicate]:
+            return arith.cmpi(_COMPARE_INT[predicate], *operands)
+        case _:
+            dialect, op = code.split(".")
+            flags = {"fastmath": arith.FastMathFlags.fast} if fast and dtype.is_float else {}
+            return getattr(_DIALECTS[dialect], op)(*operands, **flags)
+
+
+def convert(value: Ssa, have: DType, want: DType) -> Ssa:
+    """A vector with its elements converted; floats round to nearest even, to integers cut off."""
+    kind = vector_type(want, length(value))
+    match have.kind, want.kind:
+        case _ if have is want:
+            return value
+        case Kind.FLOAT, Kind.FLOAT if have.bits == want.bits:
+            return convert(convert(value, have, DType.F32), DType.F32, want)
+        case Kind.FLOAT, Kind.FLOAT:
+            return (arith.extf if want.bits > have.bits else arith.truncf)(kind, value)
+        case Kind.FLOAT, Kind.BOOLEAN:
+            return arith.cmpf(_COMPARE_FLOAT["une"], value, splat(have, length(value), 0))
+        case Kind.INTEGER, Kind.BOOLEAN:
+            return arith.cmpi(_COMPARE_INT["ne"], value, splat(have, length(value), 0))
+        case Kind.FLOAT, _:
+            return arith.fptosi(kind, value)
+        case Kind.BOOLEAN, Kind.FLOAT:
+            return arith.uitofp(kind, value)
+        case _, Kind.FLOAT:
+            return arith.sitofp(kind, value)
+        case Kind.BOOLEAN, _:
+            return arith.extui(kind, value)
+        case _:
+            return (arith.extsi if want.bits > have.bits else arith.trunci)(kind, value)
+
+
+def halves(shape: tuple[int, ...], axis: int) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Flat positions of the two halves of ``shape`` along ``axis``, and a half's length.
+
+    The second half is shorter by one when the length is odd; it is then filled up with the first
+    half's last element, which the caller must leave alone.
+    """
+    every = np.arange(pymath.prod(shape)).reshape(shape)
+    half = shape[axis] - shape[axis] // 2
+    low, high = np.split(every, [half], axis)
+    return low, high, half

@@ -1,0 +1,237 @@
+"""Compiling a kernel and calling it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from explorer.arguments import check_arguments, written
+from explorer.compiler.driver import EMIT, Lowered, Options, lower
+from explorer.compiler.emit.module import Module, emit_module
+from explorer.compiler.emit.shell import ENTRY
+from explorer.compiler.errors import ExplorerError
+from explorer.compiler.interpret.machine import Array
+from explorer.compiler.lang.bindings import Bindings
+from explorer.compiler.lang.targets import Target
+from explorer.compiler.lang.targets import target as target_row
+from explorer.compiler.record import PassRecord, Recording
+from explorer.compiler.runtime.cache import cache_key, shared_cache
+from explorer.compiler.runtime.compile import Executable
+from explorer.compiler.runtime.errors import MissingDevice
+from explorer.compiler.runtime.worker import Worker, shared_worker
+from explorer.compiler.trace.kernel import Kernel
+from explorer.interpreting import run_graph
+
+_EMIT_DOC = """Write the lowered graph as MLIR, every operation with its place in the source.
+
+    %y = maximum(%x, %p)
+    ->
+    %3 = arith.maximumf %1, %2 : vector<2xf32>   loc("kernel.py":12:8)
+"""
+
+
+def compile(  # noqa: A001 (the name people know)
+    kernel: Kernel, bindings: Bindings, target: str | None = None, **options: Any
+) -> CompiledKernel:
+    """Compile ``kernel`` for ``target``.
+
+    Args:
+        kernel: what ``@tkw.wave`` made.
+        bindings: a number for each symbol (or symbol name) of the kernel.
+        target: ``cpu``, ``gfx942``, ``gfx1100``, ...; left out: the best that can run here.
+        options: ``unroll_limit`` (most copies of a node before a loop is formed, 16) and
+            ``fast_math`` (let machine code reorder float operations, False).
+
+    Raises:
+        ExplorerError: the kernel or its numbers are refused. Its ``recording`` holds the passes up
+            to the one that failed.
+    """
+    row = target_row(target or "cpu")
+    chosen = Options.of(options)
+    lowered, module = emit(lower(kernel, bindings, row, chosen), chosen)
+    executable = build(module, row)
+    return CompiledKernel(kernel, lowered, module, executable)
+
+
+def emit(lowered: Lowered, options: Options) -> tuple[Lowered, Module]:
+    """Emit MLIR and record it as the last pass."""
+    graph = lowered.recording.passes[-1].after
+    start = time.perf_counter()
+    try:
+        module = emit_module(
+            lowered.graph, lowered.tiling, lowered.target, fast_math=options.fast_math
+        )
+    except ExplorerError as error:
+        failed = PassRecord(EMIT, _EMIT_DOC, "failed", graph, graph, 0.0, str(error))
+        error.recording = _with(lowered.recording, failed)
+        raise
+    record = PassRecord(EMIT, _EMIT_DOC, "unchanged", graph, graph, time.perf_counter() - start)
+    recording = replace(_with(lowered.recording, record), mlir=module.text)
+    return replace(lowered, recording=recording), module
+
+
+def _with(recording: Recording, record: PassRecord) -> Recording:
+    return replace(recording, passes=(*recording.passes, record))
+
+
+def build(module: Module, target: Target, worker: Worker | None = None) -> Executable:
+    """Machine code for a module: from the cache, else compiled in the worker process."""
+    cache = shared_cache()
+    key = cache_key(module.text, target=target.name)
+    if (found := cache.get(key)) is not None:
+        return found
+    worker = worker or shared_worker()
+    reply = worker.call("compile", {"mlir": module.located, "target": target.name})
+    made = Executable(
+        reply.arrays[0].tobytes(),
+        reply.payload["isa"],
+        reply.payload["resources"],
+        reply.payload["seconds"],
+    )
+    cache.put(key, made)
+    return made
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Times of several runs, in seconds."""
+
+    device: str
+    runs: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle time."""
+        return statistics.median(self.runs)
+
+    @property
+    def spread(self) -> float:
+        """The distance between the quarter and three-quarter points."""
+        if len(self.runs) == 1:
+            return 0.0
+        low, _, high = statistics.quantiles(self.runs, n=4)
+        return high - low
+
+    def __str__(self) -> str:
+        return (
+            f"{self.device}: median {self.median * 1e3:.3f} ms, "
+            f"spread {self.spread * 1e3:.3f} ms, {len(self.runs)} runs"
+        )
+
+
+class CompiledKernel:
+    """A kernel compiled for one target. Call it with one array for each parameter."""
+
+    def __init__(
+        self, kernel: Kernel, lowered: Lowered, module: Module, executable: Executable
+    ) -> None:
+        self.kernel = kernel
+        self.lowered = lowered
+        self.executable = executable
+        self.mlir = module.text
+        self.recording = replace(
+            lowered.recording, isa=executable.isa, resources=executable.resources
+        )
+
+    @property
+    def target(self) -> Target:
+        """The machine it was compiled for."""
+        return self.lowered.target
+
+    @property
+    def isa(self) -> str:
+        """Assembly text."""
+        return self.executable.isa
+
+    @property
+    def resources(self) -> dict[str, Any]:
+        """Registers, spills, shared memory, ... as far as the target's code tells."""
+        return self.executable.resources
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n}={v}" for n, v in self.recording.bindings.items())
+        return f"<{self.kernel.name} compiled for {self.target.name}: {sizes}>"
+
+    def _repr_html_(self) -> str:
+        return self.recording._repr_html_()  # noqa: SLF001 (the notebook's protocol)
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run in this process, in place, without copies where alignment allows.
+
+        Raises:
+            WrongArgument: an argument of another shape, element type or device.
+            MissingDevice: no device here runs this target's code.
+        """
+        arrays = self._check(arguments)
+        self._require("local")
+        self._in_process(*arrays)
+
+    def run(self, *arguments: Any, device: str | None = None) -> None:
+        """Run on ``device``; written arguments change in place.
+
+        Args:
+            arguments: one array or tensor for each parameter.
+            device: ``local`` (the processor, for target cpu) or ``interpreter`` (the graph itself,
+                for every target); left out: the target's own.
+
+        Raises:
+            WrongArgument: an argument of another shape, element type or device.
+            MissingDevice: the device is not here, or cannot run this target's code.
+        """
+        arrays = self._check(arguments)
+        device = device or self.target.device
+        if device == "interpreter":
+            run_graph(self.lowered, arrays)
+            return
+        self._require(device)
+        self._in_process(*arrays)
+
+    def benchmark(
+        self, *arguments: Any, device: str | None = None, repeats: int = 20, warmup: int = 2
+    ) -> Benchmark:
+        """Time ``repeats`` runs on copies of the arguments, after ``warmup`` runs.
+
+        Raises:
+            WrongArgument: an argument of another shape, element type or device.
+            MissingDevice: the device is not here, or cannot run this target's code.
+        """
+        arrays = [a.copy() for a in self._check(arguments)]
+        device = device or self.target.device
+        for _ in range(warmup):
+            self.run(*arrays, device=device)
+        return Benchmark(device, tuple(self._timed(arrays, device) for _ in range(repeats)))
+
+    def _timed(self, arrays: Sequence[Array], device: str) -> float:
+        start = time.perf_counter()
+        self.run(*arrays, device=device)
+        return time.perf_counter() - start
+
+    def _check(self, arguments: Sequence[Any]) -> list[Array]:
+        return check_arguments(self.kernel, self.lowered.tiling, self.lowered.graph, arguments)
+
+    def _require(self, device: str) -> None:
+        if device == "local" and self.target.family == "cpu":
+            return
+        raise MissingDevice(
+            name=device, reason=_reason(device, self.target), usable="interpreter, for any target; local, for target cpu"
+        )
+
+    @cached_property
+    def _in_process(self) -> Any:
+        from explorer.compiler.runtime.call import InProcess  # noqa: PLC0415 (loads IREE's runtime)
+
+        outputs = written(self.lowered.graph)
+        flags = [p.name in outputs for p in self.kernel.parameters]
+        return InProcess(self.executable.vmfb, ENTRY, written=flags)
+
+
+def _reason(device: str, target: Target) -> str:
+    if device == "local":
+        return f"the code is for {target.name}, not for this processor"
+    if device in ("hip", "cuda", "emulator"):
+        return f"running {target.name} code on {device} is not part of this version"
+    return "there is no such device"
