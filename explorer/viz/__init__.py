@@ -1,0 +1,1 @@
+"""Viewers: everything here reads recordings and nothing else."""

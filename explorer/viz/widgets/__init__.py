@@ -1,0 +1,1 @@
+"""Jupyter widgets: thin shells around plain data and plain browser modules."""

@@ -1,0 +1,351 @@
+// Drawing a graph on a canvas.
+import { cell } from "./geometry.js";
+import { trace } from "./shapes.js";
+
+/**
+ * Colours and fonts, read from the page's style so that themes are followed.
+ * @param {HTMLElement} element
+ */
+export function palette(element) {
+  const style = getComputedStyle(element);
+  const value = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  return {
+    color: (/** @type {string} */ name) => value(`--kx-${name}`) || value("--kx-other"),
+    text: value("--kx-text"),
+    faint: value("--kx-faint"),
+    surface: value("--kx-surface"),
+    accent: value("--kx-accent"),
+    font: value("--kx-font"),
+  };
+}
+
+/**
+ * @typedef {{ctx: CanvasRenderingContext2D, snapshot: any, geometry: import("./geometry.js").Geometry,
+ *   camera: import("./geometry.js").Camera, view: {width: number, height: number},
+ *   colors: ReturnType<typeof palette>, families: any, differences: any,
+ *   marks: Record<string, string[]>, selected: any, near: Set<number>, kin: Set<number>,
+ *   focused: number, hovered: any, ratio: number, progress: number}} Picture
+ */
+
+/**
+ * Draw everything.
+ * @param {Picture} p
+ * @returns {number} nodes and copies drawn
+ */
+export function paint(p) {
+  const { ctx, camera, view, ratio } = p;
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.clearRect(0, 0, view.width, view.height);
+  ctx.scale(camera.scale, camera.scale);
+  ctx.translate(-camera.x, -camera.y);
+  for (const box of p.snapshot.boxes.values()) paintBox(p, box);
+  ctx.globalAlpha = p.progress;
+  p.snapshot.lines.forEach((/** @type {any} */ line, /** @type {number} */ i) => paintLine(p, line, p.geometry.lines[i]));
+  ctx.globalAlpha = 1;
+  paintThreads(p);
+  let drawn = 0;
+  for (const stack of p.snapshot.stacks) drawn += p.snapshot.boxes.has(stack.number) ? 1 : paintStack(p, stack);
+  return drawn;
+}
+
+/**
+ * A loop: a frame with a title.
+ * @param {Picture} p
+ * @param {any} box
+ */
+function paintBox(p, box) {
+  const { ctx, colors } = p;
+  const stack = p.snapshot.stacks[box.stack];
+  const r = p.geometry.places[box.stack];
+  const color = colors.color("control");
+  ctx.beginPath();
+  ctx.roundRect(r.x, r.y, r.width, r.height, 12);
+  ctx.globalAlpha = 0.06;
+  ctx.fillStyle = color;
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  stroke(p, color, isSelected(p, stack) ? 2.5 : 1, []);
+  ctx.font = `600 12px ${colors.font}`;
+  ctx.fillStyle = color;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  const steps = box.steps === null ? "" : `, ${box.steps} ${box.steps === 1 ? "step" : "steps"}`;
+  ctx.fillText(clip(ctx, `${stack.symbol}  ${stack.label} over ${box.axis}${steps}`, r.width - 60), r.x + 14, r.y + 17);
+  paintMark(p, p.marks[stack.number]?.[0], r);
+  if (p.focused === stack.number) focusRing(p, r);
+}
+
+/**
+ * An edge between stacks, with the number of edges it stands for.
+ * @param {Picture} p
+ * @param {any} line
+ * @param {number[]} points
+ */
+function paintLine(p, line, points) {
+  const { ctx, colors } = p;
+  const joined = [line.start, line.end].includes(p.selected?.stack.number ?? -1);
+  const back = line.kind === "carried";
+  const color = joined ? colors.accent : back ? colors.color("control") : colors.faint;
+  ctx.beginPath();
+  if (back) angular(ctx, points);
+  else smooth(ctx, points);
+  stroke(p, color, joined ? 2 : 1.2, back ? [5, 4] : []);
+  arrowHead(ctx, points, color);
+  if (line.count > 1 && p.camera.scale > 0.45) paintCount(p, line.count, points);
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number[]} points */
+function angular(ctx, points) {
+  ctx.moveTo(points[0], points[1]);
+  for (let i = 2; i < points.length; i += 2) ctx.lineTo(points[i], points[i + 1]);
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number[]} points */
+function smooth(ctx, points) {
+  ctx.moveTo(points[0], points[1]);
+  for (let i = 2; i < points.length; i += 2) {
+    const [x0, y0, x1, y1] = points.slice(i - 2, i + 2);
+    const bend = (y1 - y0) / 2;
+    ctx.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
+  }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number[]} points @param {string} color */
+function arrowHead(ctx, points, color) {
+  const [x, y] = points.slice(-2);
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(x - 4, y - 7);
+  ctx.lineTo(x + 4, y - 7);
+  ctx.closePath();
+  ctx.fillStyle = color;
+  ctx.fill();
+}
+
+/** @param {Picture} p @param {number} count @param {number[]} points */
+function paintCount(p, count, points) {
+  const { ctx, colors } = p;
+  const x = (points[0] + points[2]) / 2;
+  const y = (points[1] + points[3]) / 2;
+  ctx.font = `10px ${colors.font}`;
+  const width = ctx.measureText(String(count)).width + 6;
+  ctx.fillStyle = colors.surface;
+  ctx.fillRect(x - width / 2, y - 7, width, 14);
+  ctx.fillStyle = colors.text;
+  ctx.globalAlpha = 0.75 * p.progress;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(String(count), x, y);
+  ctx.globalAlpha = p.progress;
+}
+
+/**
+ * Lines from the selected copy to just those copies that it reads and that use it.
+ * @param {Picture} p
+ */
+function paintThreads(p) {
+  const node = p.selected;
+  if (!node || node.stack.nodes.length < 2) return;
+  const { ctx, snapshot, colors } = p;
+  for (const id of [...node.operands, ...node.users]) {
+    const other = snapshot.nodes[id];
+    const [from, to] = node.operands.includes(id) ? [other, node] : [node, other];
+    const [a, b] = [rectOf(p, from), rectOf(p, to)];
+    const points = [a.x + a.width / 2, a.y + a.height, b.x + b.width / 2, b.y];
+    ctx.beginPath();
+    smooth(ctx, points);
+    stroke(p, colors.accent, 2, []);
+  }
+}
+
+/** @param {Picture} p @param {any} node */
+function rectOf(p, node) {
+  const grid = p.geometry.grids.get(node.stack.number);
+  return grid ? cell(grid, node.stack.nodes.indexOf(node), node.stack.nodes.length) : p.geometry.places[node.stack.number];
+}
+
+/**
+ * A node, or a stack of copies, closed or opened.
+ * @param {Picture} p
+ * @param {any} stack
+ * @returns {number} what was drawn: 0 when out of sight
+ */
+function paintStack(p, stack) {
+  const r = p.geometry.places[stack.number];
+  if (!visible(p, r)) return 0;
+  const grid = p.geometry.grids.get(stack.number);
+  const shape = grid ? "round" : p.families[stack.family]?.[1] ?? "round";
+  if (!grid && stack.nodes.length > 1) paintBehind(p, stack, r, shape);
+  paintBody(p, stack, r, shape);
+  if (p.camera.scale > 0.3) paintLabel(p, stack, r);
+  if (stack.nodes.length > 1) paintBadge(p, stack, r);
+  paintMark(p, p.marks[stack.number]?.[0], r);
+  if (p.focused === stack.number) focusRing(p, r);
+  return grid ? paintCells(p, stack, grid) : 1;
+}
+
+/** @param {Picture} p @param {import("./geometry.js").Rect} r */
+function visible({ camera, view }, r) {
+  const [width, height] = [view.width / camera.scale, view.height / camera.scale];
+  return r.x < camera.x + width && r.x + r.width > camera.x && r.y < camera.y + height && r.y + r.height > camera.y;
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r @param {string} shape */
+function paintBehind(p, stack, r, shape) {
+  for (const by of stack.nodes.length > 2 ? [6, 3] : [3]) {
+    trace(p.ctx, shape, { ...r, x: r.x + by, y: r.y + by });
+    p.ctx.fillStyle = p.colors.surface;
+    p.ctx.fill();
+    stroke(p, p.colors.color(stack.family), 0.8, []);
+  }
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r @param {string} shape */
+function paintBody(p, stack, r, shape) {
+  const { ctx, colors } = p;
+  const color = colors.color(stack.family);
+  const chosen = isSelected(p, stack);
+  trace(ctx, shape, r);
+  ctx.fillStyle = colors.surface;
+  ctx.fill();
+  ctx.globalAlpha = 0.1;
+  ctx.fillStyle = chosen ? colors.accent : color;
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  const near = p.near.has(stack.number) || p.kin.has(stack.number);
+  stroke(p, chosen || near ? colors.accent : color, chosen ? 2.5 : near ? 1.8 : 1.2, p.kin.has(stack.number) && !chosen ? [4, 3] : []);
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r */
+function paintLabel(p, stack, r) {
+  const { ctx, colors } = p;
+  const room = r.width - 44 - (stack.nodes.length > 1 ? 18 : 0);
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "center";
+  ctx.fillStyle = colors.color(stack.family);
+  ctx.font = `600 15px ${colors.font}`;
+  ctx.fillText(stack.symbol, r.x + 23, r.y + 22, 28);
+  ctx.textAlign = "left";
+  ctx.fillStyle = colors.text;
+  ctx.font = `600 12px ${colors.font}`;
+  ctx.fillText(clip(ctx, stack.label, room), r.x + 42, r.y + 15);
+  ctx.font = `11px ${colors.font}`;
+  ctx.globalAlpha = 0.7;
+  ctx.fillText(clip(ctx, caption(stack), room), r.x + 42, r.y + 30);
+  ctx.globalAlpha = 1;
+}
+
+/**
+ * The second line of a node: its type, an offset or a constant's value.
+ * @param {any} stack
+ */
+export function caption(stack) {
+  const extra = stack.attrs.offset ?? stack.attrs.value;
+  const type = stack.type.replace("memory ", "");
+  return [type, extra].filter(Boolean).join(" · ") || stack.op;
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r */
+function paintBadge(p, stack, r) {
+  const { ctx, colors } = p;
+  const text = `×${stack.nodes.length}`;
+  ctx.font = `600 11px ${colors.font}`;
+  const width = ctx.measureText(text).width + 10;
+  const x = r.x + r.width - width - 8;
+  ctx.beginPath();
+  ctx.roundRect(x, r.y + 6, width, 16, 8);
+  ctx.fillStyle = colors.color(stack.family);
+  ctx.fill();
+  ctx.fillStyle = colors.surface;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, x + width / 2, r.y + 14.5);
+}
+
+/**
+ * The sign of a difference on the upper left corner, with an outline in its own line style.
+ * @param {Picture} p
+ * @param {string|undefined} kind
+ * @param {import("./geometry.js").Rect} r
+ */
+function paintMark(p, kind, r) {
+  if (!kind) return;
+  const { ctx, colors } = p;
+  const color = colors.color(kind);
+  const style = { added: [], copied: [], changed: [1.5, 3.5], removed: [7, 4] }[kind] ?? [];
+  ctx.beginPath();
+  ctx.roundRect(r.x - 5, r.y - 5, r.width + 10, r.height + 10, 10);
+  stroke(p, color, kind === "added" ? 2.2 : 1.4, style);
+  ctx.beginPath();
+  ctx.arc(r.x - 3, r.y - 3, 8.5, 0, 7);
+  ctx.fillStyle = color;
+  ctx.fill();
+  ctx.fillStyle = colors.surface;
+  ctx.font = `700 13px ${colors.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(p.differences[kind][0], r.x - 3, r.y - 2.5);
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Grid} grid */
+function paintCells(p, stack, grid) {
+  const { ctx, colors } = p;
+  const color = colors.color(stack.family);
+  const shown = labelDims(stack, grid);
+  ctx.font = `10px ${colors.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  stack.nodes.forEach((/** @type {any} */ node, /** @type {number} */ i) => {
+    const c = cell(grid, i, stack.nodes.length);
+    const chosen = p.selected === node;
+    const near = p.selected && (p.selected.operands.includes(node.id) || p.selected.users.includes(node.id));
+    ctx.beginPath();
+    ctx.roundRect(c.x + 1.5, c.y + 1.5, c.width - 3, c.height - 3, 3);
+    ctx.globalAlpha = chosen ? 1 : near ? 0.55 : p.hovered === node ? 0.35 : 0.16;
+    ctx.fillStyle = chosen || near ? colors.accent : color;
+    ctx.fill();
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = chosen ? colors.surface : colors.text;
+    if (p.camera.scale > 0.4) ctx.fillText(shown.map((d) => node.copy[d]).join(","), c.x + c.width / 2, c.y + c.height / 2);
+  });
+  return stack.nodes.length;
+}
+
+/** @param {any} stack @param {import("./geometry.js").Grid} grid */
+function labelDims(stack, grid) {
+  return grid.rect.width / grid.columns > 26 || stack.dims.length < 2 ? stack.dims : stack.dims.slice(-1);
+}
+
+/** @param {Picture} p @param {any} stack */
+function isSelected(p, stack) {
+  return p.selected?.stack === stack;
+}
+
+/** @param {Picture} p @param {import("./geometry.js").Rect} r */
+function focusRing(p, r) {
+  p.ctx.beginPath();
+  p.ctx.roundRect(r.x - 8, r.y - 8, r.width + 16, r.height + 16, 12);
+  stroke(p, p.colors.accent, 2, [2, 2]);
+}
+
+/** @param {Picture} p @param {string} color @param {number} width @param {number[]} dashes */
+function stroke(p, color, width, dashes) {
+  p.ctx.strokeStyle = color;
+  p.ctx.lineWidth = width;
+  p.ctx.setLineDash(dashes);
+  p.ctx.stroke();
+  p.ctx.setLineDash([]);
+}
+
+/**
+ * A text cut to a width, with an ellipsis.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} text
+ * @param {number} width
+ */
+function clip(ctx, text, width) {
+  if (ctx.measureText(text).width <= width) return text;
+  let end = text.length;
+  while (end > 1 && ctx.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
+  return `${text.slice(0, end)}…`;
+}
