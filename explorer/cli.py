@@ -7,15 +7,14 @@ wrong usage. Heavy modules are imported by the command that needs them, so that 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.compiler.errors import ExplorerError, did_you_mean
+from explorer.compiler.errors import ExplorerError
+from explorer.kernel_file import UsageError, load_kernel
 
 if TYPE_CHECKING:
     import torch
@@ -28,17 +27,6 @@ TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 1e-2, "bf16": 5e-2}
 """Largest difference accepted between a run and the interpreter, as a part of the largest value."""
 NARROW_FLOAT_TOLERANCE = 0.25
 """The same for 8-bit floats: two steps of a three-bit mantissa."""
-
-
-class UsageError(Exception):
-    """The command line names something that is not there."""
-
-
-class BrokenFile(ExplorerError):
-    """A person's file that raises when it is loaded."""
-
-    template = "{path}{line}: {error}"
-    hint = "the file is run from top to bottom to find the kernel in it; mend that line"
 
 
 class WrongNumbers(ExplorerError):
@@ -58,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.rest = rest
     try:
         args.command(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except UsageError as e:
         args.parser.error(str(e))
     except ExplorerError as e:
@@ -162,118 +153,60 @@ def _devices(args: argparse.Namespace) -> None:
 def _compile(args: argparse.Namespace) -> None:
     import explorer
 
-    kernel, bindings = _load(args)
-    compiled = explorer.compile(kernel, bindings, target=args.target)
-    recording = compiled.recording
-    for name in args.print_after:
-        print(_pass(recording, name).after)
-    if args.mlir:
-        print(compiled.mlir)
-    if args.isa:
-        print(compiled.isa)
-    if args.save:
-        recording.save(args.save)
-    if args.html:
-        explorer.export_html(recording, args.html)
-    if not (args.print_after or args.mlir or args.isa):
-        print(_summary(recording))
+    kernel, bindings = load_kernel(args.kernel, args.set)
+    try:
+        recording = explorer.compile(kernel, bindings, target=args.target).recording
+    except ExplorerError as error:
+        if error.recording is not None:
+            _write(error.recording, args)
+        raise
+    _write(recording, args)
+    _print(recording, args)
 
 
 def _run(args: argparse.Namespace) -> None:
     import explorer
+    from explorer.arguments import written
 
-    kernel, bindings = _load(args)
+    kernel, bindings = load_kernel(args.kernel, args.set)
     compiled = explorer.compile(kernel, bindings, target=args.target)
     inputs = _random_inputs(kernel, compiled.recording.bindings, args.seed)
     expected, found = [a.clone() for a in inputs], [a.clone() for a in inputs]
-    explorer.interpret(kernel, bindings, *expected, target=compiled.recording.target)
+    # After "trace": whole tiles, so that a mistake in an index or a mask cannot be on both sides.
+    explorer.interpret(kernel, bindings, *expected, target=compiled.target.name, after="trace")
     compiled.run(*found, device=args.device)
     for parameter, want, got in zip(kernel.parameters, expected, found, strict=True):
-        _compare(args.kernel, parameter, want, got)
-    print(compiled.benchmark(*found, device=args.device, repeats=args.repeats))
-
-
-# --- a kernel from a file -------------------------------------------------------------------------
-
-
-def _load(args: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
-    """The kernel that ``FILE.py:KERNEL`` names, and its bindings: the file's, then ``--set``."""
-    path, colon, name = args.kernel.rpartition(":")
-    if not (colon and path and name):
-        raise UsageError(f"{args.kernel!r} should be FILE.py:KERNEL")
-    found = _namespace(Path(path))
-    kernel = _kernel(found, name, path)
-    bindings = _file_bindings(found, kernel)
-    return kernel, bindings | dict(_binding(text) for text in args.set)
-
-
-def _namespace(path: Path) -> dict[str, Any]:
-    """What running the person's file defines, with the file's folder importable, as for a script.
-
-    Raises:
-        BrokenFile: the file raises.
-    """
-    if not path.is_file():
-        raise UsageError(f"no file {path}")
-    spec = importlib.util.spec_from_file_location(f"kernels_of_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except ExplorerError:
-        raise
-    except Exception as e:
-        error = "".join(traceback.format_exception_only(e)).strip()
-        raise BrokenFile(path=path, line=_line_in(path, e), error=error) from e
-    return vars(module)
-
-
-def _line_in(path: Path, error: Exception) -> str:
-    """``:LINE`` of the innermost frame of ``path`` that ``error`` passed through, if any."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [f.lineno for f in frames if Path(f.filename) == path]
-    return f":{lines[-1]}" if lines else ""
-
-
-def _kernel(found: dict[str, Any], name: str, path: str) -> Kernel:
-    from explorer.compiler.trace.kernel import Kernel
-
-    kernels = {n: value for n, value in found.items() if isinstance(value, Kernel)}
-    if name not in kernels:
-        known = ", ".join(kernels) or "none"
-        guess = did_you_mean(name, kernels)
-        raise UsageError(f"no kernel {name} in {path}{guess}; its kernels: {known}")
-    return kernels[name]
-
-
-def _file_bindings(found: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
-    """The file's ``bindings`` by symbol name, as far as the kernel has the symbols."""
-    from explorer.compiler.lang.types import AddressSpace
-
-    given = found.get("bindings")
-    named = {str(k): v for k, v in given.items()} if isinstance(given, dict) else {}
-    known = kernel.size_symbols | kernel.space_symbols
-    spaces = dict.fromkeys(kernel.space_symbols, AddressSpace.GLOBAL)
-    return spaces | {name: value for name, value in named.items() if name in known}
-
-
-def _binding(text: str) -> tuple[str, Any]:
-    """``N=512`` or ``SPACE=global`` as a name and a value."""
-    from explorer.compiler.lang.types import AddressSpace
-
-    name, _, value = text.partition("=")
-    spaces = {space.value: space for space in AddressSpace}
-    if name.isidentifier() and value in spaces:
-        return name, spaces[value]
-    if name.isidentifier() and value.isascii() and value.isdigit():
-        return name, int(value)
-    raise UsageError(f"--set {text}: should be NAME=NUMBER, such as N=512")
+        error = _compare(args.kernel, parameter, want, got)
+        if parameter.name in written(compiled.lowered.graph):
+            print(f"{parameter.name}: max error {error:.3g}")
+    print(compiled.benchmark(*inputs, device=args.device, repeats=args.repeats))
 
 
 # --- what is printed ------------------------------------------------------------------------------
+
+
+def _write(recording: Recording, args: argparse.Namespace) -> None:
+    """Write the files that were asked for; after a failed pass they show how far it came."""
+    import explorer
+
+    try:
+        if args.save:
+            recording.save(args.save)
+        if args.html:
+            explorer.export_html(recording, args.html)
+    except OSError as e:
+        raise UsageError(f"{e.filename}: {e.strerror}") from e
+
+
+def _print(recording: Recording, args: argparse.Namespace) -> None:
+    for name in args.print_after:
+        print(_pass(recording, name).after)
+    if args.mlir:
+        print(recording.mlir)
+    if args.isa:
+        print(recording.isa)
+    if not (args.print_after or args.mlir or args.isa):
+        print(_summary(recording))
 
 
 def _pass(recording: Recording, name: str) -> PassRecord:
@@ -321,18 +254,18 @@ def _random(shape: list[int], dtype: DType, generator: torch.Generator) -> torch
     return torch.randint(low, high, shape, generator=generator).to(wanted)
 
 
-def _compare(file: str, parameter: Parameter, want: torch.Tensor, got: torch.Tensor) -> None:
-    """Print how far a tensor is from the interpreter's.
+def _compare(file: str, parameter: Parameter, want: torch.Tensor, got: torch.Tensor) -> float:
+    """The largest difference of a tensor from the interpreter's.
 
     Raises:
-        WrongNumbers: further than rounding explains.
+        WrongNumbers: it is more than rounding explains.
     """
     dtype = parameter.memory.dtype
     want, got = want.double(), got.double()
     same = (want == got) | (want.isnan() & got.isnan())  # infinities and NaN have no difference
     error = float((want - got).abs().masked_fill(same, 0.0).max())
-    scale = max(1.0, float(want[want.isfinite()].abs().amax())) if want.isfinite().any() else 1.0
+    scale = max(1.0, float(want.abs().nan_to_num(0.0, 0.0).max()))
     relative = TOLERANCES.get(dtype.value, NARROW_FLOAT_TOLERANCE) if dtype.is_float else 0.0
     if not error <= relative * scale:
         raise WrongNumbers(name=parameter.name, error=error, allowed=relative * scale, file=file)
-    print(f"{parameter.name}: max error {error:.3g}")
+    return error

@@ -45,6 +45,12 @@ def kernel(tmp_path: Path) -> str:
     return f"{path}:row_max"
 
 
+@pytest.fixture(autouse=True)
+def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what loading a file adds to the import path."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
 def status(*argv: str) -> int:
     """The exit status of ``explorer ARGV``, also when argparse ends it."""
     try:
@@ -141,3 +147,94 @@ def test_a_file_with_a_syntax_error_shows_the_place(
     err = capsys.readouterr().err
     assert "SyntaxError" in err
     assert "Traceback" not in err
+
+
+def test_run_compares_with_the_interpreter(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("run", kernel, "--target", "cpu", "--repeats", "2") == 0
+    result, time = capsys.readouterr().out.splitlines()
+    assert result.startswith("c: max error ")
+    assert "2 runs" in time
+
+
+def test_run_in_the_interpreter_for_a_machine_that_is_not_here(
+    kernel: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--target", "gfx942", "--device", "interpreter", "--repeats", "1"]
+    assert status("run", kernel, *options) == 0
+    assert "interpreter: median" in capsys.readouterr().out
+
+
+def test_wrong_numbers_are_an_error(
+    kernel: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from explorer.compiling import CompiledKernel
+
+    monkeypatch.setattr(CompiledKernel, "run", lambda _, a, c, device: c.fill_(1e3))
+    assert status("run", kernel, "--target", "cpu") == 1
+    assert "c: " in capsys.readouterr().err
+
+
+def test_compile_tells_what_each_pass_did(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("compile", kernel, "--target", "cpu", "--set", "N=256") == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert "N=256" in first
+    assert {"trace", "expand", "emit"} <= {line.split()[0] for line in rest}
+
+
+def test_compile_prints_graphs_and_code(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--print-after", "trace", "--print-after", "expand", "--mlir", "--isa"]
+    assert status("compile", kernel, "--target", "gfx942", *asked) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("%a = parameter()") == 2
+    assert "func.func" in printed
+    assert "s_endpgm" in printed
+
+
+def test_compile_saves_a_recording_and_a_page(kernel: str, tmp_path: Path) -> None:
+    import explorer
+
+    recording, page = tmp_path / "r.json", tmp_path / "r.html"
+    options = ["--save", str(recording), "--html", str(page)]
+    assert status("compile", kernel, "--target", "cpu", *options) == 0
+    assert explorer.load(recording)["expand"].status == "changed"
+    assert "row_max" in page.read_text(encoding="utf-8")
+
+
+def test_a_refused_kernel_is_one_message_and_its_recording_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import explorer
+
+    path, saved = tmp_path / "bad.py", tmp_path / "r.json"
+    path.write_text(KERNEL.replace("largest, c)", "largest, a)"))
+    assert status("compile", f"{path}:row_max", "--target", "cpu", "--save", str(saved)) == 1
+    printed = capsys.readouterr()
+    assert "hint:" in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+    assert explorer.load(saved).error is not None
+
+
+def test_an_unknown_symbol_is_an_error(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("compile", kernel, "--set", "BLOCK_Q=1") == 1
+    assert "no symbol BLOCK_Q" in capsys.readouterr().err
+
+
+def test_an_unknown_pass_is_told_with_those_there_are(
+    kernel: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("compile", kernel, "--target", "cpu", "--print-after", "expends") == 2
+    assert "expand" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_told(
+    kernel: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = tmp_path / "missing" / "r.json"
+    assert status("compile", kernel, "--target", "cpu", "--save", str(nowhere)) == 2
+    assert f"{nowhere}: No such file" in capsys.readouterr().err
+
+
+def test_devices_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("devices") == 0
+    assert {"local", "hip", "cuda", "interpreter"} <= set(capsys.readouterr().out.split())
