@@ -33,7 +33,7 @@ _HOME = {
     "load": "explorer.compiler.record",
 }
 
-__all__ = [  # noqa: PLE0604 (the names are strings of the table above)
+__all__ = [
     *_HOME,
     "cache",
 ]

@@ -157,7 +157,7 @@ class CompiledKernel:
         return f"<{self.kernel.name} compiled for {self.target.name}: {sizes}>"
 
     def _repr_html_(self) -> str:
-        return self.recording._repr_html_()  # noqa: SLF001 (the notebook's protocol)
+        return self.recording._repr_html_()
 
     def __call__(self, *arguments: Any) -> None:
         """Run in this process, in place, without copies where alignment allows.
@@ -217,7 +217,9 @@ class CompiledKernel:
         if device == "local" and self.target.family == "cpu":
             return
         raise MissingDevice(
-            name=device, reason=_reason(device, self.target), usable="interpreter, for any target; local, for target cpu"
+            name=device,
+            reason=_reason(device, self.target),
+            usable="interpreter, for any target; local, for target cpu",
         )
 
     @cached_property

@@ -125,9 +125,7 @@ def write(value: Any, memory: Any, elements_per_thread: Size | None = None) -> N
             location=here(),
         )
     operands = (tracer.value("write", value, "the value"), tracer.memory("write", memory))
-    tracer.create_proxy(
-        "call_function", Write, operands, {"width": elements_per_thread}, "write"
-    )
+    tracer.create_proxy("call_function", Write, operands, {"width": elements_per_thread}, "write")
 
 
 def broadcast(x: Any, target_shape: Sequence[sympy.Symbol]) -> Any:
@@ -168,7 +166,7 @@ def _reduce(name: str, source: Any, init: Any, dim: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e to the power of x, element by element."""
+    """E to the power of x, element by element."""
     return tracer_for("exp").record("exp", x)
 
 

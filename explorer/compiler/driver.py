@@ -102,9 +102,7 @@ def lower(
         traced = snapshot(graph)
         records.append(_traced(traced, time.perf_counter() - start, tiling))
         context = Context(tiling, target, options.unroll_limit)
-        records += run_passes(
-            graph, passes, context, known=(WELL_FORMED, STEPPED), before=traced
-        )
+        records += run_passes(graph, passes, context, known=(WELL_FORMED, STEPPED), before=traced)
     except PassFailed as failed:
         records += failed.records
         failed.error.recording = _recording(kernel, bound, target, options, records)

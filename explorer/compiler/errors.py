@@ -152,7 +152,9 @@ class WavesDisagree(ExplorerError):
 class UnusedWaves(ExplorerError):
     """``waves_per_block`` asks for waves that no dim uses."""
 
-    template = "waves_per_block asks for {count} waves on workgroup dim {axis}, but no dim uses them"
+    template = (
+        "waves_per_block asks for {count} waves on workgroup dim {axis}, but no dim uses them"
+    )
     hint = "put a dim on workgroup dim {axis}, or set that entry to 1"
 
 
@@ -201,7 +203,9 @@ class GridTooLarge(ExplorerError):
 class TooManyThreads(ExplorerError):
     """More lanes in a workgroup than the target allows."""
 
-    template = "{waves} waves of {lanes} lanes are {threads} threads a workgroup; {target} allows {limit}"
+    template = (
+        "{waves} waves of {lanes} lanes are {threads} threads a workgroup; {target} allows {limit}"
+    )
     hint = "use fewer waves: larger wave tiles or smaller waves_per_block"
 
 
@@ -215,7 +219,9 @@ class SharedMemoryTooLarge(ExplorerError):
 class TooManyCopies(ExplorerError):
     """Unrolling would make more copies than allowed, and no loop can be formed."""
 
-    template = "{op} would be unrolled into {copies} copies ({factors}), more than unroll_limit={limit}"
+    template = (
+        "{op} would be unrolled into {copies} copies ({factors}), more than unroll_limit={limit}"
+    )
     hint = "{advice}"
 
 

@@ -19,8 +19,32 @@ _ELEMENT: dict[DType, Any] = {
     DType.BF16: lambda: ir.BF16Type.get(),
 }
 _DIALECTS = {"arith": arith, "math": math}
-_COMPARE_FLOAT = {n: i for i, n in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())}
-_COMPARE_INT = {n: i for i, n in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
+_COMPARE_FLOAT = {
+    n: i
+    for i, n in enumerate(
+        [
+            "false",
+            "oeq",
+            "ogt",
+            "oge",
+            "olt",
+            "ole",
+            "one",
+            "ord",
+            "ueq",
+            "ugt",
+            "uge",
+            "ult",
+            "ule",
+            "une",
+            "uno",
+            "true",
+        ]
+    )
+}
+_COMPARE_INT = {
+    n: i for i, n in enumerate(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+}
 COMPUTED_IN_F32 = (DType.F16, DType.BF16)
 """Element types whose arithmetic is done in f32 and rounded after every op."""
 

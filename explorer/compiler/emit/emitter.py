@@ -100,9 +100,7 @@ class Emitter:
     def load(self, memory: Node, node: Node, width: int | None) -> Ssa:
         """The lane's elements of a tensor."""
         widest = self._widest(width, node)
-        return access.load(
-            self.positions, self.value(memory), node.placed, node.tile.dtype, widest
-        )
+        return access.load(self.positions, self.value(memory), node.placed, node.tile.dtype, widest)
 
     def store(self, memory: Node, node: Node, value: Ssa, width: int | None) -> None:
         """The lane's elements into a tensor, if this lane is the one to write them."""
@@ -173,7 +171,9 @@ class Emitter:
             both = [shuffled(value, part.ravel()) for part in (middle, high)]
             joined = compute(code, both, dtype, fast=self.fast_math)
             if rest.size:
-                joined = _appended(joined, shuffled(value, rest.ravel()), middle.shape, rest.shape, axis)
+                joined = _appended(
+                    joined, shuffled(value, rest.ravel()), middle.shape, rest.shape, axis
+                )
             value = joined
             shape[axis] = half
         return value
@@ -243,7 +243,7 @@ def _appended(
 
 def _as_words(value: Ssa, dtype: DType) -> Ssa:
     """The elements as 32-bit integers, two for a 64-bit element."""
-    if dtype.bits < 32:  # noqa: PLR2004 (bits of a word)
+    if dtype.bits < 32:
         if not dtype.is_float:
             return convert(value, dtype, DType.I32)
         value, dtype = convert(value, dtype, DType.F32), DType.F32
@@ -251,7 +251,7 @@ def _as_words(value: Ssa, dtype: DType) -> Ssa:
 
 
 def _from_words(words: Ssa, dtype: DType) -> Ssa:
-    if dtype.bits < 32:  # noqa: PLR2004 (bits of a word)
+    if dtype.bits < 32:
         if not dtype.is_float:
             return convert(words, DType.I32, dtype)
         return convert(_from_words(words, DType.F32), DType.F32, dtype)

@@ -65,6 +65,6 @@ class Positions:
             parts.append(arith.subi(self.index(axis.share.limit), self.index(axis.start)))
         if axis.spills_over:
             parts.append(arith.subi(self.index(axis.share.piece), self.index(axis.in_piece)))
-        if len(parts) == 2:  # noqa: PLR2004 (both bounds)
+        if len(parts) == 2:
             return arith.minsi(*parts)
         return parts[0] if parts else None

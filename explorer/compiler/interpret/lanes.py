@@ -153,9 +153,7 @@ class LaneMachine(Machine):
     def _grid(self, node: Node) -> list[Array]:
         return self._along(node, [self.positions(a) for a in node.placed.axes])
 
-    def reduce(
-        self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node
-    ) -> Array:
+    def reduce(self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node) -> Array:
         """Combine elements, then lanes, then waves."""
         axis = sources[0].dims.index(dim)
         identity = combiner.identity(sources[0].tile.dtype)

@@ -100,9 +100,7 @@ class Machine(ABC):
         """Put ``value`` in ``memory`` at the place of ``node``."""
 
     @abstractmethod
-    def reduce(
-        self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node
-    ) -> Array:
+    def reduce(self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node) -> Array:
         """Combine all valid elements of ``sources`` along ``dim``."""
 
     @abstractmethod

@@ -77,9 +77,7 @@ class WholeMachine(Machine):
     def _slices(self, node: Node) -> tuple[slice, ...]:
         return tuple(slice(*self.windows[d]) for d in node.dims)
 
-    def reduce(
-        self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node
-    ) -> Array:
+    def reduce(self, combiner: Combiner, sources: tuple[Node, ...], dim: str, node: Node) -> Array:
         """Reduce the dim's axis."""
         (source,) = sources
         return reduce_axis(combiner, self.value(source), source.dims.index(dim))

@@ -84,7 +84,7 @@ class Region:
                 yield from body.walk()
 
 
-O = TypeVar("O", bound="Op")  # noqa: E741
+O = TypeVar("O", bound="Op")
 
 
 @dataclass

@@ -124,9 +124,7 @@ REGISTRY: dict[str, type[Op]] = {}
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-def op(
-    name: str, *, family: str, symbol: str = ""
-) -> Callable[[type[OpT]], type[OpT]]:
+def op(name: str, *, family: str, symbol: str = "") -> Callable[[type[OpT]], type[OpT]]:
     """Register an op class under ``name`` and make it a frozen dataclass.
 
     Raises:

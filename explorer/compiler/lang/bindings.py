@@ -41,9 +41,7 @@ def check_bindings(given: Bindings, sizes: Iterable[str], spaces: Iterable[str])
     named = {str(symbol): value for symbol, value in given.items()}
     for name in named:
         if name not in known:
-            raise UnknownBinding(
-                name=name, guess=did_you_mean(name, known), known=", ".join(known)
-            )
+            raise UnknownBinding(name=name, guess=did_you_mean(name, known), known=", ".join(known))
     if missing := [name for name in known if name not in named]:
         raise MissingBinding(missing=", ".join(missing), known=", ".join(known))
     return {n: _number(n, named[n]) for n in sizes} | {n: _space(n, named[n]) for n in spaces}

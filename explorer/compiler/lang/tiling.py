@@ -108,7 +108,7 @@ class Tiling:
 
     def wave_stride(self, name: str) -> int:
         """Wave ``w`` of the workgroup has coordinate ``w // stride % waves`` along the dim."""
-        order = sorted(self.dims, key=lambda d: (3 if d.workgroup_dim is None else d.workgroup_dim))
+        order = sorted(self.dims, key=lambda d: 3 if d.workgroup_dim is None else d.workgroup_dim)
         before = [d.waves for d in order[: [d.name for d in order].index(name)]]
         return math.prod(before)
 
@@ -156,9 +156,7 @@ def resolve(
     drafts = {d: _draft(d, sizes[d], reader, workgroups.get(d)) for d in dims}
     waves = _waves(drafts, reader, hardware, single=target.lanes == 1)
     pieces = _pieces(drafts, waves, hardware, bound, tensors, lanes * target.vector_bytes)
-    made = [
-        DimTiling(**vars(drafts[d]), waves=waves[d], piece=pieces[d]) for d in dims
-    ]
+    made = [DimTiling(**vars(drafts[d]), waves=waves[d], piece=pieces[d]) for d in dims]
     for dim in made:
         _check_multiples(dim)
     tiling = Tiling(tuple(made), lanes, tuple(notes))

@@ -95,7 +95,8 @@ def _dims(kind: str, items: Any, dims: list[Any]) -> tuple[sympy.Symbol, ...]:
         kind=kind,
         items=_spell(items),
         want="dims must be different symbols",
-        example=f"tkl.{kind}[M, N, " + ("ADDRESS_SPACE, tkl.f32]" if kind == "Memory" else "tkl.f32]"),
+        example=f"tkl.{kind}[M, N, "
+        + ("ADDRESS_SPACE, tkl.f32]" if kind == "Memory" else "tkl.f32]"),
     )
 
 

@@ -67,7 +67,9 @@ class Elementwise(Op):
         """One MLIR op on vectors."""
         operands = [e.aligned(o, node) for o in self.operands]
         dtype = self.operands[0].tile.dtype
-        return e.elementwise(self.row.float_code if dtype.is_float else self.row.int_code, operands, dtype, node)
+        return e.elementwise(
+            self.row.float_code if dtype.is_float else self.row.int_code, operands, dtype, node
+        )
 
 
 class Unary(Elementwise):
@@ -150,9 +152,24 @@ for _name, _symbol, _says, _row_ in [
         _row(np.minimum, "arith.minimumf", "arith.minsi"),
     ),
     ("lt", "<", "Whether lhs < rhs; false with NaN.", _comparison(np.less, "olt", "slt", NUMBERS)),
-    ("le", "≤", "Whether lhs <= rhs; false with NaN.", _comparison(np.less_equal, "ole", "sle", NUMBERS)),
-    ("gt", ">", "Whether lhs > rhs; false with NaN.", _comparison(np.greater, "ogt", "sgt", NUMBERS)),
-    ("ge", "≥", "Whether lhs >= rhs; false with NaN.", _comparison(np.greater_equal, "oge", "sge", NUMBERS)),
+    (
+        "le",
+        "≤",
+        "Whether lhs <= rhs; false with NaN.",
+        _comparison(np.less_equal, "ole", "sle", NUMBERS),
+    ),
+    (
+        "gt",
+        ">",
+        "Whether lhs > rhs; false with NaN.",
+        _comparison(np.greater, "ogt", "sgt", NUMBERS),
+    ),
+    (
+        "ge",
+        "≥",
+        "Whether lhs >= rhs; false with NaN.",
+        _comparison(np.greater_equal, "oge", "sge", NUMBERS),
+    ),
     ("eq", "=", "Whether equal; false with NaN.", _comparison(np.equal, "oeq", "eq", ANY)),
     ("ne", "≠", "Whether different; true with NaN.", _comparison(np.not_equal, "une", "ne", ANY)),
     (

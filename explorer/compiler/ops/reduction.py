@@ -10,7 +10,7 @@ from explorer.compiler.errors import AccumulatorDiffers, NoSuchDim, NotLowered
 from explorer.compiler.ir.graph import Node
 from explorer.compiler.ir.op import Op, Value, op
 from explorer.compiler.ir.types import TileType
-from explorer.compiler.lang.dtypes import DType, Kind
+from explorer.compiler.lang.dtypes import DType
 from explorer.compiler.ops.elementwise import BINARY, NUMBERS, Binary
 from explorer.compiler.ops.typing_rules import require_kind
 

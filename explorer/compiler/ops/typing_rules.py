@@ -57,5 +57,3 @@ def require_kind(node: Node, operand: Node, kinds: Sequence[Kind]) -> None:
 
 def _list(operands: Sequence[Node]) -> str:
     return " and ".join(str(o.tile) for o in operands)
-
-

@@ -36,7 +36,7 @@ class PassBody(Protocol):
 
     __name__: str
 
-    def __call__(self, graph: TileGraph, context: Context) -> None: ...  # noqa: D102
+    def __call__(self, graph: TileGraph, context: Context) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def compiler_pass(
     return make
 
 
-class PassFailed(Exception):  # noqa: N818 (carries the records so far; not shown to people)
+class PassFailed(Exception):
     """A pass refused the kernel: ``error`` says why, ``records`` end with the failed pass."""
 
     def __init__(self, error: ExplorerError, records: list[PassRecord]) -> None:

@@ -94,9 +94,7 @@ class _Expander:
 
     def _loop(self, node: Node, op: Loop) -> None:
         body = Region(node.name)
-        inits = tuple(
-            self.made[init, c] for init in op.inits for c in _copies(init)
-        )
+        inits = tuple(self.made[init, c] for init in op.inits for c in _copies(init))
         loop = self.graph.add(
             op.replaced({"inits": inits, "body": body}), exact_name=node.name, typed=True
         )

@@ -15,7 +15,7 @@ from explorer.compiler.ops.memory import Register, Write
 from explorer.compiler.ops.reduction import Reduce
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import ONE_ROLE, STEPPED, TYPED
-from explorer.compiler.passes.shares import Walks, share, steps
+from explorer.compiler.passes.shares import Walks, places_in, share, steps
 
 
 @compiler_pass(requires=(TYPED, STEPPED, ONE_ROLE))
@@ -45,7 +45,10 @@ class _Former:
             if dim.parallel_tile is not None and dim.name not in walks:
                 self._form(region, dim, dim.parallel_tile, "as its ParallelTilingConstraint says")
         while (worst := self._worst(region, walks)) is not None:
-            self._unroll_less(region, worst, walks)
+            if not self._unroll_less(region, *worst):
+                if worst[0] in region.nodes:
+                    raise self._too_many(*worst)
+                break  # the inner region that holds it may know better
         for node in region.nodes:
             if isinstance(node.op, Loop):
                 self.region(node.op.body, {**walks, node.op.axis: node})
@@ -55,36 +58,42 @@ class _Former:
     def _factors(self, node: Node, walks: Walks) -> dict[str, int]:
         return {d: share(self.tiling[d], walks).copies for d in node.dims}
 
-    def _worst(self, region: Region, walks: Walks) -> Node | None:
-        counted = [(math.prod(self._factors(n, walks).values()), n) for n in region.nodes]
-        most, node = max(counted, key=lambda c: c[0], default=(0, None))
-        return node if most > self.context.unroll_limit else None
+    def _worst(self, region: Region, walks: Walks) -> tuple[Node, Walks] | None:
+        """The node with most copies here or in a loop inside, if those are too many."""
+        counted = [
+            (math.prod(self._factors(n, w).values()), n, w) for n, w in places_in(region, walks)
+        ]
+        most, node, around = max(counted, key=lambda c: c[0], default=(0, None, walks))
+        return (node, around) if node is not None and most > self.context.unroll_limit else None
 
-    def _unroll_less(self, region: Region, node: Node, walks: Walks) -> None:
+    def _unroll_less(self, region: Region, node: Node, walks: Walks) -> bool:
+        """Form a loop in ``region`` over one of the node's unrolled dims, if one can be."""
         factors = self._factors(node, walks)
-        free = {d: n for d, n in factors.items() if d not in walks and n > 1}
-        for d in sorted(free, key=lambda d: -free[d]):
+        total = math.prod(factors.values())
+        free = [d for d, n in factors.items() if d not in walks and n > 1]
+        for d in sorted(free, key=lambda d: -factors[d]):
             dim = self.tiling[d]
-            step = dim.loop_tile or min(4 * dim.quantum, round_up(dim.owned, dim.quantum))
-            if step < round_up(dim.owned, dim.quantum) and not _carries_in(region, d):
-                why = (
-                    f"{math.prod(factors.values())} copies of {node.name} are more than "
-                    f"unroll_limit={self.context.unroll_limit}"
-                )
-                if self._form(region, dim, step, why):
-                    return
+            step = self._step(dim, total // factors[d])
+            why = f"{total} copies of {node.name} are more than unroll_limit={self.context.unroll_limit}"
+            if step < round_up(dim.owned, dim.quantum) and self._form(region, dim, step, why):
+                return True
+        return False
+
+    def _step(self, dim: DimTiling, others: int) -> int:
+        """The loop's tile, else four rounds of all waves; less if ``others`` copies leave no room."""
+        room = max(1, self.context.unroll_limit // others) * dim.quantum
+        return min(dim.loop_tile or 4 * dim.quantum, room)
+
+    def _too_many(self, node: Node, walks: Walks) -> TooManyCopies:
+        factors = self._factors(node, walks)
         walked = [d for d, n in factors.items() if d in walks and n > 1]
-        raise TooManyCopies(
+        first = f"a smaller tile for {walked[0]}" if walked else "smaller workgroup tiles"
+        return TooManyCopies(
             op=node.name,
             copies=math.prod(factors.values()),
             factors=" x ".join(f"{n} along {d}" for d, n in factors.items()),
             limit=self.context.unroll_limit,
-            advice=(
-                f"use a smaller tile for {walked[0]}, a larger vector shape"
-                if walked
-                else "use larger vector shapes, more waves, smaller workgroup tiles"
-            )
-            + ", or raise unroll_limit",
+            advice=f"use {first}, larger vector shapes or more waves, or raise unroll_limit",
             location=node.location,
         )
 
@@ -158,9 +167,7 @@ class _Former:
                 Carried(reduction.tile), name=f"{reduction.name}_so_far", type=reduction.type
             )
 
-    def _member(
-        self, groups: _Groups, node: Node, body: Region, now: dict[Node, Node]
-    ) -> Node:
+    def _member(self, groups: _Groups, node: Node, body: Region, now: dict[Node, Node]) -> Node:
         """The node inside its loop: itself for the first loop that needs it, then copies."""
         if node not in groups.placed:
             groups.placed.add(node)
@@ -186,7 +193,9 @@ class _Groups:
     def __init__(self, region: Region, dim: str) -> None:
         self.dim = dim
         self.nodes = region.nodes
+        # Nodes are rewritten when they move into their loop; later loops copy what was there first.
         self.original = {n: n.op for n in region.nodes}
+        self.uses = {n: _uses(n) for n in region.nodes}
         self.depth = self._depths()
         self.levels = self._levels()
         self.placed: set[Node] = set()
@@ -212,9 +221,7 @@ class _Groups:
         depth: dict[Node, int] = {}
         last_write: dict[Node, int] = {}
         for node in self.nodes:
-            found = max(
-                (depth[o] + self._reduces(o) for o in _uses(node) if o in depth), default=0
-            )
+            found = max((depth[o] + self._reduces(o) for o in self.uses[node] if o in depth), default=0)
             if isinstance(node.op, Write):  # writes of one tensor keep their order
                 found = max(found, last_write.get(node.op.memory, 0))
                 last_write[node.op.memory] = found
@@ -241,7 +248,7 @@ class _Groups:
                 wanted.add(node)
                 work += [
                     o
-                    for o in _uses(node)
+                    for o in self.uses[node]
                     if o in self.original and self.owns(o) and not self._reduces(o)
                 ]
         return (n for n in self.nodes if n in wanted)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explorer.compiler import expr
 from explorer.compiler.errors import ReducesAcrossWorkgroups, WriteInLoopAcrossWorkgroups
 from explorer.compiler.expr import Expr, Sym
-from explorer.compiler.ir.graph import Node, Region, TileGraph
+from explorer.compiler.ir.graph import Node, TileGraph
 from explorer.compiler.ir.index import AxisIndex, Index, Lanes
 from explorer.compiler.lang.tiling import Tiling, ceil_div, power_of_two
 from explorer.compiler.ops.control import Iterate, Loop
@@ -16,7 +16,7 @@ from explorer.compiler.ops.memory import Read, Write
 from explorer.compiler.ops.reduction import Reduce
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import INDEXED, ONE_ROLE, STEPPED, TYPED
-from explorer.compiler.passes.shares import Walks, share
+from explorer.compiler.passes.shares import Walks, places_in, share
 
 Spot = tuple[Node, str]
 """A value and one of its dims."""
@@ -33,14 +33,12 @@ def infer_indices(graph: TileGraph, context: Context) -> None:
         ->
         %read = read(%a) : f32[M, N]   M: workgroup_1, N: copy_N*128 + lane*2 + element_N
     """
-    places = dict(_places(graph.root, {}))
+    places = dict(places_in(graph.root, {}))
     for node, walks in places.items():
         _check_workgroups(node, walks, context.tiling)
     lanes = _Dealer(graph, context).deal()
     for node, walks in places.items():
-        axes = tuple(
-            AxisIndex(share(context.tiling[d], walks), lanes[node, d]) for d in node.dims
-        )
+        axes = tuple(AxisIndex(share(context.tiling[d], walks), lanes[node, d]) for d in node.dims)
         writers = _writers(axes, context.tiling) if isinstance(node.op, Write) else ()
         node.index = Index(axes, writers) if node.dims or _has_value(node) else None
 
@@ -49,19 +47,16 @@ def _has_value(node: Node) -> bool:
     return hasattr(node.type, "dims") or isinstance(node.op, Write)
 
 
-def _places(region: Region, walks: Walks) -> Iterator[tuple[Node, Walks]]:
-    for node in region.nodes:
-        yield node, walks
-        if isinstance(node.op, Loop):
-            yield from _places(node.op.body, {**walks, node.op.axis: node})
-
-
 def _check_workgroups(node: Node, walks: Walks, tiling: Tiling) -> None:
     match node.op:
         case Write():
             for d in node.dims:
                 around = walks.get(d)
-                if around is not None and isinstance(around.op, Iterate) and tiling[d].workgroups > 1:
+                if (
+                    around is not None
+                    and isinstance(around.op, Iterate)
+                    and tiling[d].workgroups > 1
+                ):
                     raise WriteInLoopAcrossWorkgroups(
                         dim=d, count=tiling[d].workgroups, location=node.location
                     )

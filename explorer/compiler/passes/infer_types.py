@@ -64,7 +64,9 @@ def _adopt_literals(node: Node) -> None:
         value = literal.op.value
         own = DType.F32 if isinstance(value, float) else DType.I32
         dtype = typed[0] if typed and literal in together else own
-        if not typed and any(isinstance(o.op, Literal) and isinstance(o.op.value, float) for o in together):
+        if not typed and any(
+            isinstance(o.op, Literal) and isinstance(o.op.value, float) for o in together
+        ):
             dtype = DType.F32
         if not dtype.is_float and value != int(value):
             raise LiteralDoesNotFit(

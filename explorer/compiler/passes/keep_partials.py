@@ -73,7 +73,9 @@ def _postpone(graph: TileGraph, home: Region, node: Node, slot: int) -> None:
     for result in list(home.nodes):
         if isinstance(result.op, Result) and result.op.loop is node and result.op.at == slot:
             with graph.before(home, result):
-                partial = graph.add(result.op, name=f"{result.name}_partial", type=kind, index=index)
+                partial = graph.add(
+                    result.op, name=f"{result.name}_partial", type=kind, index=index
+                )
             # The result keeps its node, so that its users need no change.
             result.op = reduce.replaced({"source": (partial,), "init": init})
 

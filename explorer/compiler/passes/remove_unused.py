@@ -13,12 +13,12 @@ from explorer.compiler.passes.facts import TYPED
 def remove_unused(graph: TileGraph, context: Context) -> None:
     """Drop what no write depends on, and check that there is a write at all.
 
-        %x = read(%a)
-        %y = exp2(%x)
-        write(%x, %c)
-        ->
-        %x = read(%a)
-        write(%x, %c)
+    %x = read(%a)
+    %y = exp2(%x)
+    write(%x, %c)
+    ->
+    %x = read(%a)
+    write(%x, %c)
     """
     del context
     needed = _needed(graph)

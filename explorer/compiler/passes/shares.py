@@ -6,15 +6,25 @@ loop the person wrote, walked by a generated loop, or unrolled.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from explorer.compiler import expr
 from explorer.compiler.expr import Expr, Sym
-from explorer.compiler.ir.graph import Node
+from explorer.compiler.ir.graph import Node, Region
 from explorer.compiler.ir.index import Share
 from explorer.compiler.lang.tiling import DimTiling, ceil_div, round_up
 from explorer.compiler.ops.control import Loop, ParallelLoop
 
 Walks = dict[str, Node]
 """The loop that walks each dim, for the dims that a loop around the place walks."""
+
+
+def places_in(region: Region, walks: Walks) -> Iterator[tuple[Node, Walks]]:
+    """All nodes here and inside, each with the loops that walk dims around it."""
+    for node in region.nodes:
+        yield node, walks
+        if isinstance(node.op, Loop):
+            yield from places_in(node.op.body, {**walks, node.op.axis: node})
 
 
 def share(dim: DimTiling, walks: Walks) -> Share:
@@ -38,19 +48,12 @@ def steps(dim: DimTiling, step: int) -> int:
     return ceil_div(dim.owned, step)
 
 
-def unrolled_copies(dim: DimTiling) -> int:
-    """Copies along an unrolled dim."""
-    return _unrolled(dim).copies
-
-
 def _unrolled(dim: DimTiling) -> Share:
     extent = min(dim.owned, dim.size)
     stretch = dim.loop_tile
     if stretch is None:
         stretch = round_up(extent, dim.quantum)
-    return _share(
-        dim, _workgroup(dim), stretch, extent, _limit(dim, extent % stretch != 0), None
-    )
+    return _share(dim, _workgroup(dim), stretch, extent, _limit(dim, extent % stretch != 0), None)
 
 
 def _limit(dim: DimTiling, overruns: bool) -> Expr | None:

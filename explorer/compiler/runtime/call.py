@@ -92,8 +92,9 @@ def _of_tensor(torch: Any, tensor: Any) -> Array:
             want="one on the cpu",
             advice="move it with .cpu(), or run on that device with k.run(..., device=...)",
         )
-    tensor = tensor.detach()
-    if tensor.dtype == torch.bfloat16:  # numpy itself has no such type
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.dtype is torch.bfloat16:  # numpy itself has no such type
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
 

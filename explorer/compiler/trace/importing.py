@@ -89,7 +89,9 @@ class _Importer:
         made = self._op(target, args, node.kwargs, operand, location)
         return self.graph.add(made, name=_name(node, made.name), location=location)
 
-    def _op(self, target: type[Any], args: Any, attributes: Any, operand: Any, location: Any) -> Any:
+    def _op(
+        self, target: type[Any], args: Any, attributes: Any, operand: Any, location: Any
+    ) -> Any:
         if target is memory.Register:
             value, kind = args
             return target(value, self._tile_type(kind, location))
@@ -98,7 +100,9 @@ class _Importer:
         if target in (memory.Read, memory.Write):
             return target(*map(operand, args), self._width(target.name, attributes["width"]))
         if target is Broadcast:
-            return target(operand(args[0]), tuple(self._dim(d, location) for d in attributes["dims"]))
+            return target(
+                operand(args[0]), tuple(self._dim(d, location) for d in attributes["dims"])
+            )
         if target is Cast:
             return target(operand(args[0]), attributes["dtype"])
         if issubclass(target, Reduce):
@@ -151,12 +155,12 @@ class _Importer:
         walked = {n.op.axis for n in self.graph.nodes if isinstance(n.op, Iterate)}
         for dim in self.tiling.dims:
             if dim.loop_tile is not None and dim.name not in walked:
-                raise UnusedTiling(
-                    dim=dim.name, tile=dim.loop_tile, location=self.kernel.location
-                )
+                raise UnusedTiling(dim=dim.name, tile=dim.loop_tile, location=self.kernel.location)
 
     def _width(self, op: str, width: Any) -> int | None:
-        return None if width is None else number_of(width, self.bound, f"elements_per_thread of {op}")
+        return (
+            None if width is None else number_of(width, self.bound, f"elements_per_thread of {op}")
+        )
 
     def _tile_type(self, kind: Register, location: Any) -> TileType:
         return TileType(tuple(self._dim(d, location) for d in kind.dims), kind.dtype)

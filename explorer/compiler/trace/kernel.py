@@ -51,7 +51,9 @@ class Kernel:
         Raises:
             OutsideKernel: always.
         """
-        raise OutsideKernel(op=f"calling the kernel {self.name} (compile it first: explorer.compile)")
+        raise OutsideKernel(
+            op=f"calling the kernel {self.name} (compile it first: explorer.compile)"
+        )
 
     @cached_property
     def graph(self) -> fx.Graph:
@@ -109,9 +111,7 @@ class Kernel:
     def space_symbols(self) -> set[str]:
         """Names of the symbols that stand for address spaces."""
         return {
-            p.memory.space.name
-            for p in self.parameters
-            if isinstance(p.memory.space, sympy.Symbol)
+            p.memory.space.name for p in self.parameters if isinstance(p.memory.space, sympy.Symbol)
         }
 
 

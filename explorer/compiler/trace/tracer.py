@@ -22,9 +22,9 @@ from explorer.compiler.errors import (
     OutsideKernel,
     WrongYield,
 )
+from explorer.compiler.ir.op import REGISTRY
 from explorer.compiler.lang.types import Register
 from explorer.compiler.ops.control import Carried, Iterate, Result
-from explorer.compiler.ir.op import REGISTRY
 from explorer.compiler.trace.places import here
 from explorer.compiler.trace.proxies import Traced, TracedMemory, TracedValue
 
@@ -91,7 +91,7 @@ class KernelTracer(fx.Tracer):
         """The stand-in for what ``node`` computes."""
         return TracedMemory(node, self) if node.op == "placeholder" else TracedValue(node, self)
 
-    def create_proxy(  # noqa: PLR0913 (fx's own signature)
+    def create_proxy(
         self,
         kind: str,
         target: Any,
@@ -207,7 +207,9 @@ class KernelTracer(fx.Tracer):
                 want=len(values),
                 location=here(),
             )
-        yields = [self.value(f"loop {name}", y, f"returned value {i + 1}") for i, y in enumerate(yielded)]
+        yields = [
+            self.value(f"loop {name}", y, f"returned value {i + 1}") for i, y in enumerate(yielded)
+        ]
         self.create_proxy("call_function", end_of_body, (loop, *yields), {}, "end_of_body")
         results = tuple(
             self.create_proxy("call_function", Result, (loop, i), {}, f"{name}_result")
