@@ -12,12 +12,12 @@ from html import escape
 from pathlib import Path
 
 from explorer.compiler.record import PassRecord, Recording, RegionView
+from explorer.viz import bundle
 from explorer.viz.layout import Point, Rect
 from explorer.viz.model import History, Stack, diff
 from explorer.viz.payload import payload
 from explorer.viz.scene import Line, Scene, scenes
 from explorer.viz.theme import DIFFERENCES, look, symbol
-from explorer.viz.widgets import bundle
 from explorer.viz.words import describe_pass
 
 SCALE = 0.8
@@ -95,10 +95,7 @@ def _picture(scene: Scene) -> str:
     bounds = scene.layout.bounds
     loops = {box.key for box in scene.boxes}
     parts = [
-        *(
-            _loop(box.region.name, box.region.axis, box.region.steps, box.place)
-            for box in scene.boxes
-        ),
+        *(_loop(box.region, box.place) for box in scene.boxes),
         *(piece for line in scene.lines for piece in _segments(line)),
         *(_node(s, scene.layout.places[s.key]) for s in scene.stacks if s.key not in loops),
     ]

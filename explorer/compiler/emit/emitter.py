@@ -68,6 +68,8 @@ class Emitter:
 
     def aligned(self, operand: Node, node: Node) -> Ssa:
         """The operand's elements, repeated along dims that only ``node`` has."""
+        if operand.dims == node.dims:
+            return self.value(operand)
         have = dict(zip(operand.dims, self.elements(operand), strict=True))
         shape = [have.get(d, 1) for d in node.dims]
         grid = np.arange(pymath.prod(shape)).reshape(shape)

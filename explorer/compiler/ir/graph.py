@@ -36,7 +36,7 @@ class Node:
     copy: dict[str, int] = field(default_factory=dict[str, int])
     origin: str | None = None
     location: Location | None = None
-    view: tuple[object, NodeView] | None = None
+    view: tuple[tuple[object, ...], NodeView] | None = None
     """The last picture taken of the node, for ``snapshot``."""
 
     @property

@@ -194,9 +194,20 @@ class Index:
         return tuple(a.copies for a in self.axes)
 
     def at(self, coordinates: tuple[int, ...]) -> Index:
-        """The index of one copy."""
-        axes = tuple(a.at(c) for a, c in zip(self.axes, coordinates, strict=True))
-        return replace(self, axes=axes)
+        """The index of one copy; the same object at every call."""
+        if coordinates not in self._made:
+            axes = tuple(a.at(c) for a, c in zip(self.axes, coordinates, strict=True))
+            self._made[coordinates] = replace(self, axes=axes)
+        return self._made[coordinates]
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, ...], Index]:
+        return {}
+
+    @cached_property
+    def view(self) -> dict[str, AxisView]:
+        """The index as shown to people, by dim."""
+        return {a.dim: a.view for a in self.axes}
 
     def without(self, dim: str) -> Index:
         """The index with one dim taken out."""

@@ -32,12 +32,11 @@ class Op(ABC):
 
     name: ClassVar[str]
     glyph: ClassVar[Glyph]
-    literal_fields: ClassVar[frozenset[str]] = frozenset()
     pure: ClassVar[bool] = True
     """Whether computing it twice gives the same and disturbs nothing."""
 
-    _single: ClassVar[tuple[str, ...]]
     _fields: ClassVar[tuple[tuple[str, bool], ...]]
+    _attributes: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def result_type(self, node: Node) -> NodeType:
@@ -110,12 +109,7 @@ class Op(ABC):
 
     def attributes(self) -> dict[str, Any]:
         """Static attributes by name."""
-        operands = {field for field, _ in self._fields}
-        return {
-            f.name: getattr(self, f.name)
-            for f in dataclasses.fields(self)
-            if f.name not in operands and f.type != "Region"
-        }
+        return {name: getattr(self, name) for name in self._attributes}
 
 
 OpT = TypeVar("OpT", bound=Op)
@@ -137,6 +131,12 @@ def op(name: str, *, family: str, symbol: str = "") -> Callable[[type[OpT]], typ
         made.name = name
         made.glyph = Glyph(family, symbol or name)
         made._fields = tuple(_operand_fields(made))
+        operands = {field for field, _ in made._fields}
+        made._attributes = tuple(
+            f.name
+            for f in dataclasses.fields(made)
+            if f.name not in operands and f.type != "Region"
+        )
         if missing := sorted(made.__abstractmethods__):
             msg = f"op {name!r} lacks rules: {', '.join(missing)}"
             raise TypeError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from explorer.compiler.ir.graph import Node, Region, TileGraph
-from explorer.compiler.record import AxisView, Location, NodeView, RegionView, Snapshot
+from explorer.compiler.record import Location, NodeView, RegionView, Snapshot
 
 _SHOWN_ELSEWHERE = frozenset({"memory", "axis", "position", "tile", "dims"})
 
@@ -43,7 +43,7 @@ def _loops(region: Region, parent: str) -> Iterator[RegionView]:
 
 def _view(node: Node, region: str) -> NodeView:
     state = (node.op, node.type, node.index, node.origin, region)
-    if node.view is not None and node.view[0] == state:
+    if node.view is not None and all(a is b for a, b in zip(node.view[0], state, strict=True)):
         return node.view[1]
     at = node.location
     location: Location | None = None if at is None else (at.file, at.line, at.column)
@@ -58,7 +58,7 @@ def _view(node: Node, region: str) -> NodeView:
             if v is not None and k not in _SHOWN_ELSEWHERE
         },
         type="" if node.type is None else str(node.type),
-        index=_index(node),
+        index=None if node.index is None else node.index.view,
         copy=node.copy,
         region=region,
         origin=node.origin,
@@ -66,7 +66,3 @@ def _view(node: Node, region: str) -> NodeView:
     )
     node.view = (state, made)
     return made
-
-
-def _index(node: Node) -> dict[str, AxisView] | None:
-    return None if node.index is None else {a.dim: a.view for a in node.index.axes}

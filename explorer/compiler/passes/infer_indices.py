@@ -37,10 +37,22 @@ def infer_indices(graph: TileGraph, context: Context) -> None:
     for node, walks in places.items():
         _check_workgroups(node, walks, context.tiling)
     lanes = _Dealer(graph, context).deal()
+    shared: dict[object, AxisIndex] = {}
+    indices: dict[object, Index] = {}
+
+    def axis(node: Node, dim: str, walks: Walks) -> AxisIndex:
+        """One object for all values that are laid out alike, so that each formula is made once."""
+        key = (dim, walks.get(dim), lanes[node, dim])
+        if key not in shared:
+            shared[key] = AxisIndex(share(context.tiling[dim], walks), lanes[node, dim])
+        return shared[key]
+
     for node, walks in places.items():
-        axes = tuple(AxisIndex(share(context.tiling[d], walks), lanes[node, d]) for d in node.dims)
+        axes = tuple(axis(node, d, walks) for d in node.dims)
         writers = _writers(axes, context.tiling) if isinstance(node.op, Write) else ()
-        node.index = Index(axes, writers) if node.dims or _has_value(node) else None
+        if node.dims or _has_value(node):
+            key = (*map(id, axes), writers)
+            node.index = indices.setdefault(key, Index(axes, writers))
 
 
 def _has_value(node: Node) -> bool:

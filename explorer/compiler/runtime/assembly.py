@@ -128,9 +128,10 @@ def _amd_resources(folder: Path, text: str, target: Target) -> dict[str, Any]:
 
 
 def _ptx_resources(text: str) -> dict[str, Any]:
-    """PTX names no physical registers: the driver assigns them when it loads the code."""
-    shared = re.findall(r"^\s*\.shared\s.*\.b8\s+\S+\[(\d+)\]", text, re.MULTILINE)
-    facts: dict[str, Any] = {"shared_memory_bytes": sum(map(int, shared))}
+    """PTX names no physical registers, and no size of the shared memory that the launch gives."""
+    facts: dict[str, Any] = {}
+    if ".shared" not in text:
+        facts["shared_memory_bytes"] = 0
     if threads := re.search(r"\.maxntid\s+(\d+),\s*(\d+),\s*(\d+)", text):
         x, y, z = map(int, threads.groups())
         facts["threads"] = x * y * z

@@ -9,6 +9,7 @@ from typing import Any
 
 from iree import runtime as iree
 
+from explorer.compiler.runtime.devices import devices
 from explorer.compiler.runtime.errors import MissingDevice, RunFailed
 
 _SOURCE_FILE = re.compile(r"\S+\.(c|cc|h):\d+: ")
@@ -71,7 +72,8 @@ def _device(driver: str) -> Any:
     try:
         return iree.get_device(driver)
     except (ValueError, RuntimeError) as error:
-        raise MissingDevice(name=driver, reason=_reason(error), usable="local") from error
+        usable = ", ".join(device.name for device in devices().usable)
+        raise MissingDevice(name=driver, reason=_reason(error), usable=usable) from error
 
 
 def _reason(error: Exception) -> str:

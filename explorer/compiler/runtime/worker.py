@@ -81,6 +81,7 @@ class Worker:
             Cancelled: ``cancel`` was called meanwhile.
             TimeLimit: the time ran out.
             WorkerDied: the child crashed.
+            OSError: this machine can start no process.
         """
         request = encode({"task": task, "payload": payload}, arrays)
         with self._turn, self._begin(task, timeout) as running:
@@ -97,6 +98,12 @@ class Worker:
         with self._state:
             if self._running is not None:
                 self._running.stop(Cancelled(task=self._running.task))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is running now."""
+        with self._state:
+            return self._running is not None
 
     def close(self) -> None:
         """End the child. A later call starts a new one."""
@@ -167,25 +174,28 @@ class _Call:
 class _Child:
     """The process itself, its two pipes, and the last lines of its stderr."""
 
+    process: subprocess.Popen[bytes]
+
     def __init__(self, allowed: Sequence[str]) -> None:
         self._lines: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._refusal: OSError | None = None
         self._started = threading.Event()
         # Linux ends the child when the *thread* that started it ends, so that thread must stay
         # for as long as the child lives: it is the one that collects the child's stderr.
         self._keeper = threading.Thread(target=self._keep, args=(allowed,), daemon=True)
         self._keeper.start()
         self._started.wait()
+        if self._refusal is not None:
+            raise self._refusal
 
     def _keep(self, allowed: Sequence[str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "explorer.compiler.runtime.child", *allowed],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": _module_path(), "PYTHONSAFEPATH": "1"},
-            start_new_session=True,  # a notebook interrupts its whole process group
-        )
-        self._started.set()
+        try:
+            self.process = _start(allowed)
+        except OSError as error:
+            self._refusal = error
+            return
+        finally:
+            self._started.set()
         for line in cast("BinaryIO", self.process.stderr):
             self._lines.append(line.decode(errors="replace").rstrip())
         self.process.wait()
@@ -221,6 +231,17 @@ class _Child:
         self._keeper.join()
         lines = "".join(f"\n  {line}" for line in self._lines if line)
         return _how(self.process.returncode), f"; its last lines were:{lines}" if lines else ""
+
+
+def _start(allowed: Sequence[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "explorer.compiler.runtime.child", *allowed],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": _module_path(), "PYTHONSAFEPATH": "1"},
+        start_new_session=True,  # a notebook interrupts its whole process group
+    )
 
 
 def _module_path() -> str:

@@ -1,4 +1,4 @@
-"""One browser module made of the files in ``js/``, without a build tool.
+"""One browser module made of the files in ``widgets/js/``, without a build tool.
 
 The files are ordinary ES modules. Joining them needs three rules that a test enforces: they are
 listed here after what they import, imports stand on one line each, and top-level names are unique.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from explorer.viz.theme import variables
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "widgets"
 MODULES = (
     "dom", "data", "geometry", "shapes", "painting", "graph", "timeline", "details", "source",
     "controls", "explorer",

@@ -1,0 +1,224 @@
+"""One trial of a kernel: lower, compile, run and check it, with its settings as they are.
+
+This is what a slider's move sets off and what a sweep repeats. It works on private copies: the
+caller's arrays stay as they are.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from explorer.arguments import check_arguments, written
+from explorer.compiler.driver import Lowered, Options, lower
+from explorer.compiler.emit.shell import ENTRY
+from explorer.compiler.errors import ExplorerError
+from explorer.compiler.interpret.lanes import LaneMachine
+from explorer.compiler.interpret.machine import Array
+from explorer.compiler.lang.bindings import Bindings
+from explorer.compiler.lang.targets import Target
+from explorer.compiler.passes.infer_types import infer_types
+from explorer.compiler.record import Recording
+from explorer.compiler.runtime.compile import Executable
+from explorer.compiler.runtime.worker import Worker
+from explorer.compiler.trace.kernel import Kernel
+from explorer.compiling import build, emit
+from explorer.interpreting import Workgroup, all_workgroups, run_graph
+
+TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 4e-3, "bf16": 3e-2}
+"""Largest difference accepted between two ways to compute the same, relative to the largest value
+(at least 1): reductions add up in other orders, and exponentials differ in their last bits."""
+
+SAMPLED = 3
+"""Workgroups that are run lane by lane: the first, the last and one between."""
+
+REPEATS = 5
+"""Timed runs of a trial, after one that warms up."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a trial. ``seconds`` is the median of a few runs; None if nothing could run."""
+
+    ok: bool
+    max_error: float | None
+    seconds: float | None
+    device: str
+    message: str
+
+
+@dataclass
+class Inputs:
+    """A kernel's arguments, and what it should make of them, computed once for each meaning."""
+
+    arrays: Sequence[Any]
+    _expected: dict[tuple[Any, ...], list[Array]] = field(default_factory=dict)
+
+    def copies(self, kernel: Kernel, lowered: Lowered) -> list[Array]:
+        """Private copies, checked.
+
+        Raises:
+            WrongArgument: they do not fit the kernel.
+        """
+        arrays = check_arguments(kernel, lowered.tiling, lowered.graph, self.arrays)
+        return [a.copy() for a in arrays]
+
+    def expected(self, kernel: Kernel, bindings: Bindings, target: Target) -> list[Array]:
+        """The arguments after the traced kernel ran on whole tiles, all workgroups at once.
+
+        A loop's tile is part of the meaning; nothing else of the settings is.
+        """
+        traced = lower(kernel, bindings, target, Options(), after=infer_types.name)
+        key = tuple((d.name, d.size, d.loop_tile) for d in traced.tiling.dims)
+        if key not in self._expected:
+            arrays = self.copies(kernel, traced)
+            run_graph(traced, arrays)
+            self._expected = {key: arrays}
+        return self._expected[key]
+
+
+Progress = Callable[[str, float], None]
+"""``progress(what, share)``: what is being done, and how much of all is done (0 to 1)."""
+
+
+class Superseded(Exception):  # noqa: N818 (no error: a newer request took over)
+    """A trial was given up because a newer one was asked for."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A kernel with everything that a trial needs but its bindings.
+
+    ``shown`` is called with each recording as it becomes known, ``progress`` before each stage;
+    either may raise ``Superseded`` to stop.
+    """
+
+    kernel: Kernel
+    inputs: Inputs
+    target: Target
+    options: Options
+    worker: Worker
+    progress: Progress
+    shown: Callable[[Recording], None]
+
+    def run(self, bindings: Bindings) -> Result:
+        """Lower, compile, run and check.
+
+        Raises:
+            ExplorerError: the settings are refused, or compiling or running failed.
+        """
+        self.progress("running the passes", 0.0)
+        lowered, module = emit(
+            lower(self.kernel, bindings, self.target, self.options), self.options
+        )
+        self.shown(lowered.recording)
+        self.progress("compiling", 0.2)
+        executable = build(module, self.target, self.worker)
+        self.shown(
+            replace(lowered.recording, isa=executable.isa, resources=executable.resources)
+        )
+        self.progress("computing what it should give", 0.6)
+        want = self.inputs.expected(self.kernel, bindings, self.target)
+        if self.target.family != "cpu":
+            return self._only_lanes(lowered, want)
+        self.progress("running", 0.7)
+        seconds, got = self._execute(lowered, executable)
+        self.progress("checking", 0.9)
+        error, allowed = compare(lowered, want, got)
+        lanes, _ = self._lanes(lowered, want)
+        return _verdict("local", error, allowed, lanes, seconds)
+
+    def _execute(self, lowered: Lowered, executable: Executable) -> tuple[float, list[Array]]:
+        arrays = self.inputs.copies(self.kernel, lowered)
+        payload = {"entry": ENTRY, "device": "local-task", "repeats": REPEATS, "warmup": 1}
+        module = np.frombuffer(executable.vmfb, np.uint8)
+        reply = self.worker.call("run", payload, [module, *arrays])
+        outputs = written(lowered.graph)
+        results = iter(reply.arrays)
+        for i, p in enumerate(self.kernel.parameters):
+            if p.name in outputs:
+                arrays[i] = next(results)
+        return statistics.median(reply.payload["seconds"]), arrays
+
+    def _only_lanes(self, lowered: Lowered, want: list[Array]) -> Result:
+        self.progress("running sampled workgroups in the interpreter", 0.7)
+        error, allowed = self._lanes(lowered, want)
+        verdict = _verdict("interpreter", error, allowed, error, None)
+        text = (
+            f"{self.target.name} code was compiled but no such device can run here; "
+            f"{SAMPLED} sampled workgroups were run in the interpreter: {verdict.message}"
+        )
+        return replace(verdict, message=text)
+
+    def _lanes(self, lowered: Lowered, want: list[Array]) -> tuple[float, float]:
+        """Run sampled workgroups lane by lane: the largest error, and what is allowed."""
+        arrays = self.inputs.copies(self.kernel, lowered)
+        counts = {
+            i: np.zeros(a.shape, np.int64)
+            for i, (p, a) in enumerate(zip(self.kernel.parameters, arrays, strict=True))
+            if p.name in written(lowered.graph)
+        }
+        for workgroup in sample(list(all_workgroups(lowered))):
+            self.progress(f"checking workgroup {workgroup}", 0.9)
+            LaneMachine(lowered.graph, lowered.tiling, arrays, workgroup, counts).run()
+        error = allowed = 0.0
+        for i, count in counts.items():
+            touched = count > 0
+            one, limit = difference(want[i], np.where(touched, arrays[i], want[i]))
+            error, allowed = max(error, one), max(allowed, limit)
+        return error, allowed
+
+
+def sample(workgroups: Sequence[Workgroup]) -> Iterable[Workgroup]:
+    """The first, the last and one between, each once."""
+    last = len(workgroups) - 1
+    return [workgroups[i] for i in sorted({0, last // 2, last})]
+
+
+def compare(lowered: Lowered, want: Sequence[Array], got: Sequence[Array]) -> tuple[float, float]:
+    """Largest error over all arguments, and the error allowed there."""
+    del lowered
+    pairs = [difference(w, g) for w, g in zip(want, got, strict=True)]
+    return max(pairs, key=lambda pair: pair[0] - pair[1])
+
+
+def difference(want: Array, got: Array) -> tuple[float, float]:
+    """(largest difference, difference allowed); equal infinities and two NaN do not differ."""
+    tolerance = TOLERANCE.get(_name(want), 0.0)
+    wide = np.float64 if want.dtype.kind not in "iub" else np.int64
+    w, g = want.astype(wide), got.astype(wide)
+    with np.errstate(all="ignore"):
+        same = (w == g) | ((w != w) & (g != g))
+        off = np.where(same, 0, np.abs(w - g))
+        finite = np.abs(w[np.isfinite(w)])
+    worst = float(np.max(off, initial=0))
+    scale = max(1.0, float(np.max(finite, initial=0)))
+    return (float("inf") if np.isnan(off).any() else worst), tolerance * scale
+
+
+def _name(array: Array) -> str:
+    return {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}.get(
+        array.dtype.name, ""
+    )
+
+
+def _verdict(
+    device: str, error: float, allowed: float, lanes: float, seconds: float | None
+) -> Result:
+    ok = error <= allowed and lanes <= allowed
+    if ok:
+        message = f"right: max error {max(error, lanes):.2g}, allowed {allowed:.2g}"
+    elif error > allowed:
+        message = f"WRONG: max error {error:.3g}, allowed {allowed:.3g}"
+    else:
+        message = f"WRONG lane by lane: max error {lanes:.3g}, allowed {allowed:.3g}"
+    return Result(ok, max(error, lanes), seconds, device, message)
+
+
+def failed(error: ExplorerError, device: str) -> Result:
+    """The result of a trial that was refused or broke."""
+    return Result(False, None, None, device, str(error))
