@@ -6,6 +6,7 @@ READY := .venv/ready
 ARGS ?=
 
 .PHONY: help install lab test slow check format bench clean
+.PHONY: check-rules check-format check-types check-imports
 .DEFAULT_GOAL := help
 
 help:
@@ -33,10 +34,18 @@ test: $(READY)
 slow: $(READY)
 	$(BIN)/pytest -m slow $(ARGS)
 
-check: $(READY)
+check: check-rules check-format check-types check-imports
+
+check-rules: $(READY)
 	$(BIN)/ruff check
+
+check-format: $(READY)
 	$(BIN)/ruff format --check
+
+check-types: $(READY)
 	$(BIN)/basedpyright
+
+check-imports: $(READY)
 	$(BIN)/lint-imports
 
 format: $(READY)
