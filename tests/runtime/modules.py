@@ -82,3 +82,24 @@ def wave_maximum(lanes: int) -> str:
     lines.append(f"memref.store %m{step}, %c[%id] : {memory}")
     translation = f" workgroup_size = [{lanes}, 1, 1] subgroup_size = {lanes}"
     return module("\n        ".join(lines), "f32", lanes, translation=translation)
+
+
+def through_shared_memory(lanes: int) -> str:
+    """``c`` is ``a`` turned by one lane, by way of shared memory."""
+    memory = f"memref<{lanes}xf32>"
+    shared = f"memref<{lanes}xf32, #gpu.address_space<workgroup>>"
+    lines = [
+        f"%n = arith.constant {lanes} : index",
+        "%one = arith.constant 1 : index",
+        "%id = gpu.thread_id x",
+        f"%s = memref.alloc() : {shared}",
+        f"%v = memref.load %a[%id] : {memory}",
+        f"memref.store %v, %s[%id] : {shared}",
+        "gpu.barrier",
+        "%next = arith.addi %id, %one : index",
+        "%from = arith.remui %next, %n : index",
+        f"%r = memref.load %s[%from] : {shared}",
+        f"memref.store %r, %c[%id] : {memory}",
+    ]
+    translation = f" workgroup_size = [{lanes}, 1, 1] subgroup_size = 32"
+    return module("\n        ".join(lines), "f32", lanes, translation=translation)

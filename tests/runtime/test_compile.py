@@ -8,7 +8,7 @@ from explorer.compiler.lang.targets import target
 from explorer.compiler.runtime.compile import compile_mlir
 from explorer.compiler.runtime.elf import function_sizes
 from explorer.compiler.runtime.errors import BadCompilerFlag, CompilerFailed
-from runtime.modules import doubled, wave_maximum
+from runtime.modules import doubled, through_shared_memory, wave_maximum
 
 
 def test_the_processors_code_is_the_kernel_alone() -> None:
@@ -56,6 +56,13 @@ def test_nvidia(name: str, compiled_for: str) -> None:
     assert f".target {compiled_for}" in done.isa
     assert "shfl.sync.bfly" in done.isa
     assert done.resources == {"shared_memory_bytes": 0, "threads": 32, "compiled_for": compiled_for}
+
+
+def test_shared_memory_is_counted_where_the_code_tells() -> None:
+    amd = compile_mlir(through_shared_memory(128), target("gfx1100")).resources
+    assert amd["shared_memory_bytes"] == 128 * 4
+    nvidia = compile_mlir(through_shared_memory(128), target("sm_80")).resources
+    assert nvidia == {"threads": 128, "compiled_for": "sm_80"}
 
 
 def test_a_refused_module_shows_the_line() -> None:

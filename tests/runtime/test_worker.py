@@ -271,6 +271,16 @@ def test_calls_of_several_threads_take_turns(worker: Worker) -> None:
     assert [error for _, caught in work for error in caught] == []
 
 
+def test_a_machine_that_starts_no_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/no/such/python")
+        with pytest.raises(FileNotFoundError):
+            worker.call("ping", {})
+    assert worker.call("ping", {"a": 1}).payload == {"a": 1}
+    worker.close()
+
+
 # --- beginning and end ----------------------------------------------------------------------------
 
 
