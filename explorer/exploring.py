@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.checking import check
-from explorer.compiler.driver import Options
-from explorer.compiler.errors import BadBinding, ExplorerError, InternalError, UnknownBinding, did_you_mean
+from explorer.compiler.driver import Options, lower
+from explorer.compiler.errors import (
+    BadBinding,
+    ExplorerError,
+    InternalError,
+    UnknownBinding,
+    did_you_mean,
+)
 from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import target as target_row
 from explorer.compiler.record import Recording
@@ -23,7 +29,7 @@ from explorer.compiler.runtime.errors import Cancelled
 from explorer.compiler.runtime.worker import Worker
 from explorer.compiler.trace.kernel import Kernel
 from explorer.trials import Inputs, Result, Superseded, Trial, failed
-from explorer.viz.widgets.explorer_widget import ExplorerWidget
+from explorer.viz.widgets.explorer_widget import ExplorerWidget, TileSlider
 
 
 def explore(
@@ -50,7 +56,9 @@ def explore(
         UnknownBinding: a slider for a symbol that the kernel does not have.
         BadBinding: a slider's value is no positive whole number.
     """
-    made = Exploration(kernel, bindings, inputs, sliders or {}, target or "cpu", Options.of(options))
+    made = Exploration(
+        kernel, bindings, inputs, sliders or {}, target or "cpu", Options.of(options)
+    )
     del device
     made.start()
     return made
@@ -81,20 +89,22 @@ class Exploration:
         self.options = options
         self.inputs = Inputs(tuple(inputs))
         self.sliders = _checked_sliders(kernel, sliders)
-        self.recording: Recording | None = None
         self.result: Result | None = None
-        self._bindings = {str(k): v for k, v in bindings.items()}
+        start = {str(k): v for k, v in bindings.items()}
         self._changed = threading.Condition()
-        self._newest = Request(0, self._bindings)
+        self._newest = Request(0, start)
         self._done = 0
         self._closed = False
         self._workers = [Worker(), Worker()]
+        self.recording, problem = self._first_look()
         self.widget = ExplorerWidget(
-            kernel=kernel.name,
-            sliders=self._slider_states({}),
-            on_request=self._from_browser,
+            self.recording,
+            sliders=self._slider_states(start),
+            on_request=lambda values: self.set(**values),
             on_stop=self.stop,
         )
+        if problem:
+            self.widget.show_error(problem)
         weakref.finalize(self, _close, self._workers)
 
     # --- what people call ---
@@ -140,7 +150,7 @@ class Exploration:
             self._done = self._newest.serial
             self._changed.notify_all()
         self._interrupt()
-        self.widget.show_progress("stopped", None)
+        self.widget.show_idle("stopped")
 
     def step(self, name: str) -> None:
         """Show the pass called ``name``."""
@@ -196,16 +206,18 @@ class Exploration:
             result = failed(error, self.target.device)
             self._show_error(request, error)
         except (InternalError, OSError, RuntimeError) as error:
-            result = Result(False, None, None, self.target.device, f"{type(error).__name__}: {error}")
+            result = Result(
+                False, None, None, self.target.device, f"{type(error).__name__}: {error}"
+            )
             self.widget.show_error(result.message)
         else:
-            self.widget.show_result(result)
+            self.widget.show_result(**vars(result))
         self._finish(request, result)
 
     def _finish(self, request: Request, result: Result) -> None:
         if request.serial != self._newest.serial:
             return
-        self.widget.show_sliders(self._slider_states(request.bindings))
+        self.widget.show_sliders(self._slider_states(request.bindings, grey=True))
         with self._changed:
             self.result = result
             self._done = max(self._done, request.serial)
@@ -251,32 +263,36 @@ class Exploration:
             busy.cancel()
             busy.warm()
 
-    def _from_browser(self, values: dict[str, int]) -> None:
-        allowed = {name: set(offered) for name, offered in self.sliders.items()}
-        if all(value in allowed.get(name, ()) for name, value in values.items()):
-            self.set(**values)
+    def _first_look(self) -> tuple[Recording, str]:
+        """What the passes make of the first settings, and what they say against them."""
+        try:
+            lowered = lower(self.kernel, self._newest.bindings, self.target, self.options)
+        except ExplorerError as error:
+            if error.recording is None:  # it has nothing to do with the settings
+                raise
+            return error.recording, str(error)
+        return lowered.recording, ""
 
-    def _slider_states(self, bindings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        now = dict(bindings) or self._bindings
+    def _slider_states(self, now: Mapping[str, Any], *, grey: bool = False) -> list[TileSlider]:
+        """All sliders where they stand; with ``grey`` also which positions are illegal, and why."""
         return [
-            {
-                "symbol": name,
-                "values": list(values),
-                "value": now.get(name),
-                "illegal": self._illegal(now, name, values) if bindings else {},
-            }
+            TileSlider(
+                name,
+                tuple(sorted({*values, now[name]})),
+                now[name],
+                self._illegal(now, name, values) if grey else {},
+            )
             for name, values in self.sliders.items()
+            if isinstance(now.get(name), int)
         ]
 
-    def _illegal(
-        self, now: Mapping[str, Any], name: str, values: Sequence[int]
-    ) -> dict[str, str]:
+    def _illegal(self, now: Mapping[str, Any], name: str, values: Sequence[int]) -> dict[int, str]:
         """Values of one slider that the kernel refuses while the others stay, with the reason."""
-        found: dict[str, str] = {}
+        found: dict[int, str] = {}
         for value in values:
             settings = {**now, name: value}
             if problems := check(self.kernel, settings, self.target.name, **vars(self.options)):
-                found[str(value)] = f"{problems[0].summary}; {problems[0].advice}"
+                found[value] = f"{problems[0].summary}; {problems[0].advice}"
         return found
 
 
@@ -305,6 +321,8 @@ def _checked_sliders(
             raise UnknownBinding(name=name, guess=did_you_mean(name, known), known=", ".join(known))
         for value in values:
             if not isinstance(value, int) or value <= 0:
-                raise BadBinding(name=name, value=value, want="a slider's values are positive whole numbers")
+                raise BadBinding(
+                    name=name, value=value, want="a slider's values are positive whole numbers"
+                )
         made[name] = tuple(values)
     return made

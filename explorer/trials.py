@@ -118,9 +118,7 @@ class Trial:
         self.shown(lowered.recording)
         self.progress("compiling", 0.2)
         executable = build(module, self.target, self.worker)
-        self.shown(
-            replace(lowered.recording, isa=executable.isa, resources=executable.resources)
-        )
+        self.shown(replace(lowered.recording, isa=executable.isa, resources=executable.resources))
         self.progress("computing what it should give", 0.6)
         want = self.inputs.expected(self.kernel, bindings, self.target)
         if self.target.family != "cpu":

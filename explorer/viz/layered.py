@@ -17,6 +17,8 @@ PULLS = 6
 GAP = 28.0
 """Between neighbours of one layer, in pixels."""
 LAYER_GAP = 34.0
+PORT_GAP = 8.0
+"""Below a layer that holds no node, in pixels."""
 BEND = 14.0
 """Width kept free for an edge that passes through a layer, in pixels."""
 
@@ -253,7 +255,7 @@ def _finish(g: _Layers, x: list[float], heights: list[float]) -> Flat:
     tall = [max((heights[i] for i in row if i < len(heights)), default=0.0) for row in g.rows]
     tops = [0.0]
     for height in tall:
-        tops.append(tops[-1] + height + LAYER_GAP)
+        tops.append(tops[-1] + height + (LAYER_GAP if height else PORT_GAP))
     bends = {
         (g.names[a], g.names[b]): tuple(
             point
@@ -268,5 +270,5 @@ def _finish(g: _Layers, x: list[float], heights: list[float]) -> Flat:
         {g.names[i]: x[i] for i in known},
         {g.names[i]: tops[g.layer[i]] for i in known},
         bends,
-        max(0.0, tops[-1] - LAYER_GAP),
+        tops[len(tall) - 1] + tall[-1] if tall else 0.0,
     )

@@ -16,7 +16,7 @@ from explorer.viz.layered import Flat, Sides, place
 Point = tuple[float, float]
 Edge = tuple[str, str]
 
-MARGIN = 22.0
+MARGIN = 18.0
 """Between a box's border and what is inside, in pixels."""
 TITLE = 30.0
 """Height of a box's title, in pixels."""

@@ -116,14 +116,14 @@ def diff(before: Snapshot, after: Snapshot) -> Diff:
 def changed_fields(
     before: NodeView, after: NodeView, source: Mapping[str, str | None]
 ) -> tuple[str, ...]:
-    """Fields that differ, operands seen through their origins."""
+    """Fields that differ, operands seen through their origins; being the only copy is no change."""
     operands = tuple(source.get(o, o) for o in after.operands)
     differs = {
         "operands": operands != before.operands,
         "attributes": dict(after.attrs) != dict(before.attrs),
         "type": after.type != before.type,
         "index": after.index != before.index,
-        "copy": dict(after.copy) != dict(before.copy),
+        "copy": dict(after.copy) != dict(before.copy) and any((*before.copy, *after.copy.values())),
         "region": source.get(after.region, after.region) != before.region,
     }
     return tuple(field for field, does in differs.items() if does)

@@ -17,9 +17,8 @@ import anywidget
 import traitlets
 
 from explorer.compiler.record import PassRecord, Recording
-from explorer.viz import html, words
+from explorer.viz import bundle, html, words
 from explorer.viz.payload import payload
-from explorer.viz.widgets import bundle
 
 
 @dataclass(frozen=True)
@@ -207,11 +206,13 @@ class ExplorerWidget(anywidget.AnyWidget):
                 self.show_error(f"not a position of these sliders: {asked}")
 
     def _legal(self, values: Mapping[str, object]) -> bool:
-        legal = {
-            s["symbol"]: {v for v in s["values"] if str(v) not in s["illegal"]}
-            for s in self.sliders
-        }
-        return all(value in legal.get(symbol, ()) for symbol, value in values.items())
+        sliders = {s["symbol"]: s for s in self.sliders}
+        return bool(values) and all(
+            symbol in sliders
+            and value in sliders[symbol]["values"]
+            and str(value) not in sliders[symbol]["illegal"]
+            for symbol, value in values.items()
+        )
 
     def __repr__(self) -> str:
         return f"<ExplorerWidget of {self._source.kernel}: {self.shown}>"

@@ -55,12 +55,26 @@ export function arrange(snapshot, opened) {
   const grids = new Map();
   for (const stack of open) {
     const size = openedSize(stack);
+    places[stack.number].height = size.height;
     growAside(scene, stack.number, size.width);
-    const grown = places[stack.number];
-    grown.height = size.height;
-    grids.set(stack.number, { rect: grown, columns: size.columns });
+    grids.set(stack.number, { rect: places[stack.number], columns: size.columns });
   }
+  anchor(snapshot.lines, lines, places);
   return { places, lines, grids };
+}
+
+/**
+ * Join lines again to the lower side of their start and the upper side of their end.
+ * @param {any[]} rows
+ * @param {number[][]} lines
+ * @param {Rect[]} places
+ */
+function anchor(rows, lines, places) {
+  rows.forEach((row, i) => {
+    const start = places[row.start];
+    lines[i][1] = start.y + start.height;
+    lines[i][lines[i].length - 1] = places[row.end].y;
+  });
 }
 
 /** @param {number[]} place */

@@ -44,6 +44,7 @@ export function paint(p) {
   ctx.globalAlpha = 1;
   paintThreads(p);
   let drawn = 0;
+  for (const box of p.snapshot.boxes.values()) paintTitle(p, box);
   for (const stack of p.snapshot.stacks) drawn += p.snapshot.boxes.has(stack.number) ? 1 : paintStack(p, stack);
   return drawn;
 }
@@ -65,14 +66,28 @@ function paintBox(p, box) {
   ctx.fill();
   ctx.globalAlpha = 1;
   stroke(p, color, isSelected(p, stack) ? 2.5 : 1, []);
-  ctx.font = `600 12px ${colors.font}`;
-  ctx.fillStyle = color;
-  ctx.textAlign = "left";
-  ctx.textBaseline = "middle";
-  const steps = box.steps === null ? "" : `, ${box.steps} ${box.steps === 1 ? "step" : "steps"}`;
-  ctx.fillText(clip(ctx, `${stack.symbol}  ${stack.label} over ${box.axis}${steps}`, r.width - 60), r.x + 14, r.y + 17);
   paintMark(p, p.marks[stack.number]?.[0], r);
   if (p.focused === stack.number) focusRing(p, r);
+}
+
+/**
+ * A loop's title, over the lines that enter the loop.
+ * @param {Picture} p
+ * @param {any} box
+ */
+function paintTitle(p, box) {
+  const { ctx, colors } = p;
+  const stack = p.snapshot.stacks[box.stack];
+  const r = p.geometry.places[box.stack];
+  const steps = box.steps === null ? "" : `, ${box.steps} ${box.steps === 1 ? "step" : "steps"}`;
+  ctx.font = `600 12px ${colors.font}`;
+  const text = clip(ctx, `${stack.symbol}  ${stack.label} over ${box.axis}${steps}`, r.width - 60);
+  ctx.fillStyle = colors.surface;
+  ctx.fillRect(r.x + 10, r.y + 7, ctx.measureText(text).width + 8, 20);
+  ctx.fillStyle = colors.color("control");
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, r.x + 14, r.y + 17);
 }
 
 /**
@@ -240,9 +255,16 @@ function paintLabel(p, stack, r) {
  * @param {any} stack
  */
 export function caption(stack) {
-  const extra = stack.attrs.offset ?? stack.attrs.value;
+  const extra = stack.attrs.offset ?? shortNumber(stack.attrs.value);
   const type = stack.type.replace("memory ", "");
   return [type, extra].filter(Boolean).join(" · ") || stack.op;
+}
+
+/** `-1e+6` for `-1000000.0`; what is no number stays. @param {string|undefined} text */
+function shortNumber(text) {
+  const value = Number(text);
+  if (!text || !Number.isFinite(value)) return text;
+  return String(value).length > 6 ? String(Number(value.toPrecision(4)).toExponential()) : String(value);
 }
 
 /** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r */
