@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from explorer.compiler.record import PassRecord, Recording
     from explorer.compiler.trace.kernel import Kernel, Parameter
 
-TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 1e-2, "bf16": 5e-2}
-"""Largest difference accepted between a run and the interpreter, as a part of the largest value."""
-NARROW_FLOAT_TOLERANCE = 0.25
-"""The same for 8-bit floats: two steps of a three-bit mantissa."""
-
 
 class WrongNumbers(ExplorerError):
     """A run that differs from the interpreter by more than rounding."""
@@ -260,12 +255,10 @@ def _compare(file: str, parameter: Parameter, want: torch.Tensor, got: torch.Ten
     Raises:
         WrongNumbers: it is more than rounding explains.
     """
-    dtype = parameter.memory.dtype
-    want, got = want.double(), got.double()
-    same = (want == got) | (want.isnan() & got.isnan())  # infinities and NaN have no difference
-    error = float((want - got).abs().masked_fill(same, 0.0).max())
-    scale = max(1.0, float(want.abs().nan_to_num(0.0, 0.0).max()))
-    relative = TOLERANCES.get(dtype.value, NARROW_FLOAT_TOLERANCE) if dtype.is_float else 0.0
-    if not error <= relative * scale:
-        raise WrongNumbers(name=parameter.name, error=error, allowed=relative * scale, file=file)
+    from explorer.compiler.runtime.call import as_numpy
+    from explorer.trials import difference
+
+    error, allowed = difference(as_numpy(want), as_numpy(got))
+    if error > allowed:
+        raise WrongNumbers(name=parameter.name, error=error, allowed=allowed, file=file)
     return error
