@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from explorer.compiler.lang.targets import target
-from explorer.compiler.runtime.compile import Executable, compile_mlir
+from explorer.compiler.runtime.compile import compile_mlir
+from explorer.compiler.runtime.executable import Executable
 from runtime.modules import accumulated, doubled
 
 Compile = Callable[[str], Executable]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from explorer.compiler.runtime import cache as cache_module
 from explorer.compiler.runtime.cache import CodeCache, cache_key, default_folder
-from explorer.compiler.runtime.compile import Executable
+from explorer.compiler.runtime.executable import Executable
 
 
 def code(text: str = "s_endpgm", size: int = 100) -> Executable:
@@ -153,3 +155,12 @@ def test_the_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert default_folder() == tmp_path / "xdg" / "kernel-explorer"
     monkeypatch.setenv("EXPLORER_CACHE_DIR", str(tmp_path / "mine"))
     assert default_folder() == tmp_path / "mine"
+
+
+@pytest.mark.parametrize("module", ["cache", "devices", "worker"])
+def test_the_notebooks_side_loads_no_iree(module: str) -> None:
+    program = f"import sys, explorer.compiler.runtime.{module}; print('iree' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from explorer.compiler.runtime.compile import Executable
+from explorer.compiler.runtime.executable import Executable
 
 DISK_LIMIT = 512 * 2**20
 """Bytes of all entries on disk; the least recently used go first."""

@@ -9,7 +9,6 @@ import ctypes
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,25 +18,12 @@ from iree.compiler.api import Invocation, Output, Session, Source, ctypes_dl
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.runtime.assembly import read_dump
 from explorer.compiler.runtime.errors import BadCompilerFlag, CompilerFailed
+from explorer.compiler.runtime.executable import Executable
 
 _COMPILED_FOR = {"sm_90": "sm_89"}
 """Targets that this IREE cannot name -> the nearest older one, whose PTX the driver compiles."""
 
 _MOST_MESSAGES = 6
-
-
-@dataclass(frozen=True)
-class Executable:
-    """Compiled code and what is known about it."""
-
-    vmfb: bytes
-    """IREE's module: the kernel's machine code and the host function that calls it."""
-    isa: str
-    """Assembly text of the kernel: x86 or ARM, AMDGPU, or PTX."""
-    resources: dict[str, Any]
-    """Registers, spills, memory, occupancy: what the target's code tells. JSON data."""
-    seconds: float
-    """Time that the compiler took."""
 
 
 def compile_mlir(mlir: str, target: Target, *, flags: Sequence[str] = ()) -> Executable:
