@@ -1,0 +1,1 @@
+"""Tests of the language, the passes, the interpreter and the emitted code."""
