@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from explorer.compiler.record import load as load
     from explorer.compiler.runtime.cache import CodeCache
     from explorer.compiler.runtime.devices import devices as devices
-    from explorer.compiling import compile as compile
+    from explorer.compiling import compile as compile  # noqa: A004 (the name people know)
     from explorer.exploring import explore as explore
     from explorer.interpreting import interpret as interpret
     from explorer.viz.html import export_html as export_html

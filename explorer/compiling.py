@@ -20,8 +20,8 @@ from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.targets import target as target_row
 from explorer.compiler.record import PassRecord, Recording
 from explorer.compiler.runtime.cache import cache_key, shared_cache
-from explorer.compiler.runtime.compile import Executable
 from explorer.compiler.runtime.errors import MissingDevice
+from explorer.compiler.runtime.executable import Executable
 from explorer.compiler.runtime.worker import Worker, shared_worker
 from explorer.compiler.trace.kernel import Kernel
 from explorer.interpreting import run_graph

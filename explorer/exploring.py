@@ -175,7 +175,7 @@ class Exploration:
         return f"<exploration of {self.kernel.name} for {self.target.name}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.widget._repr_mimebundle_(**kwargs)  # noqa: SLF001 (the notebook's protocol)
+        return self.widget._repr_mimebundle_(**kwargs)
 
     # --- the working thread ---
 
@@ -298,7 +298,7 @@ class Exploration:
 
 def _work(reference: weakref.ref[Exploration]) -> None:
     """Handle requests until the exploration is closed or forgotten."""
-    while (exploration := reference()) is not None and not exploration._closed:  # noqa: SLF001 (its own thread)
+    while (exploration := reference()) is not None and not exploration._closed:
         request = exploration.next_request(1.0)
         if request is not None:
             exploration.handle(request)

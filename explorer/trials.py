@@ -23,7 +23,7 @@ from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.passes.infer_types import infer_types
 from explorer.compiler.record import Recording
-from explorer.compiler.runtime.compile import Executable
+from explorer.compiler.runtime.executable import Executable
 from explorer.compiler.runtime.worker import Worker
 from explorer.compiler.trace.kernel import Kernel
 from explorer.compiling import build, emit
@@ -85,8 +85,8 @@ Progress = Callable[[str, float], None]
 """``progress(what, share)``: what is being done, and how much of all is done (0 to 1)."""
 
 
-class Superseded(Exception):  # noqa: N818 (no error: a newer request took over)
-    """A trial was given up because a newer one was asked for."""
+class Superseded(Exception):
+    """No error: a trial was given up because a newer one was asked for."""
 
 
 @dataclass(frozen=True)

@@ -381,7 +381,7 @@ class NestedSameAxis(ExplorerError):
     hint = "walk {dim} once, or loop over another dim"
 
 
-# --- what the compiler cannot do with a legal-looking kernel ---------------------------------------
+# --- what the compiler cannot do with a legal-looking kernel --------------------------------------
 
 
 class ValueCrossesLoop(ExplorerError):
@@ -395,7 +395,10 @@ class ReducesAcrossWorkgroups(ExplorerError):
     """A reduction over a dim that is spread over workgroups."""
 
     template = "{op} over {dim}: each workgroup holds only {tile} of {size} elements of {dim}"
-    hint = "give one workgroup the whole dim (WorkgroupConstraint({dim}, {dim}, ...)) or loop over it with @tkw.iterate({dim}, ...)"
+    hint = (
+        "give one workgroup the whole dim (WorkgroupConstraint({dim}, {dim}, ...)) or loop over it "
+        "with @tkw.iterate({dim}, ...)"
+    )
 
 
 class WriteInLoopAcrossWorkgroups(ExplorerError):
@@ -415,8 +418,14 @@ class ReadAndWritten(ExplorerError):
 class NeededTwice(ExplorerError):
     """A value needed by two generated loops that cannot be computed again."""
 
-    template = "{value} has dim {dim} and is needed before and after a reduction over {dim}; it is no pure function of memory, and {copies} copies are more than unroll_limit={limit}"
-    hint = "raise unroll_limit, or split the kernel"
+    template = (
+        "{value} has dim {dim} and is needed before and after a reduction over {dim}; it is no "
+        "pure function of memory, so it cannot be computed again"
+    )
+    hint = (
+        "unroll {dim}, which has {copies} copies (unroll_limit={limit}, no "
+        "ParallelTilingConstraint), or split the kernel"
+    )
 
 
 class MissingReads(ExplorerError):

@@ -42,7 +42,7 @@ def caller(ignore: tuple[str, ...] = ()) -> Location | None:
     Args:
         ignore: further path prefixes to look past (a tracing library's own files).
     """
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] (what tracebacks use too)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith((_PACKAGE, *ignore)):

@@ -27,7 +27,7 @@ Location = tuple[str, int, int]
 class AxisView:
     """Where the elements of a value lie along one dim.
 
-    ``position`` is the element's coordinate in the tensor, a formula of the symbols ``workgroup_i``,
+    ``position`` is the element's coordinate in the tensor, a formula of ``workgroup_i``,
     ``wave_DIM``, ``lane``, ``step_LOOP``, ``copy_DIM`` and ``element_DIM`` (those that matter).
     """
 
@@ -47,7 +47,8 @@ class NodeView:
     name: str
     op: str
     family: str
-    """Decides the drawing: parameter, constant, memory, elementwise, reduction, control, movement, synchronisation."""
+    """Decides the drawing: parameter, constant, memory, elementwise, reduction, control, movement,
+    synchronisation."""
     operands: tuple[str, ...]
     attrs: Mapping[str, str]
     type: str
@@ -146,7 +147,7 @@ class PassRecord:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The kernel's own text, for showing lines and carets. ``first_line`` is its line in ``file``."""
+    """The kernel's own text, for showing lines. ``first_line`` is its first line's number."""
 
     file: str
     first_line: int
@@ -208,7 +209,7 @@ def load(path: str | Path) -> Recording:
         ValueError: the file is no recording, or of an unknown version.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data: Any = json.loads(Path(path).read_text(encoding="utf-8"))
         return from_json(data)
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as e:
         msg = f"{path} is not a recording: {type(e).__name__}: {e}"
@@ -265,8 +266,8 @@ def from_json(data: Mapping[str, Any]) -> Recording:
             name=p["name"],
             doc=p["doc"],
             status=p["status"],
-            before=snapshots[p["before"]],
-            after=snapshots[p["after"]],
+            before=snapshots[int(p["before"])],
+            after=snapshots[int(p["after"])],
             seconds=p["seconds"],
             error=p["error"],
             notes=tuple(p["notes"]),
@@ -301,10 +302,7 @@ def snapshot_from_json(data: Mapping[str, Any]) -> Snapshot:
     """What ``snapshot_to_json`` wrote."""
     return Snapshot(
         tuple(_node_from_json(n) for n in data["nodes"]),
-        tuple(
-            RegionView(**{**r, "arguments": tuple(r["arguments"]), "yields": tuple(r["yields"])})
-            for r in data["regions"]
-        ),
+        tuple(_region_from_json(r) for r in data["regions"]),
     )
 
 
@@ -320,15 +318,31 @@ def _node_to_json(n: NodeView) -> dict[str, Any]:
     }
 
 
+def _region_from_json(data: Mapping[str, Any]) -> RegionView:
+    return RegionView(
+        name=data["name"],
+        parent=data["parent"],
+        axis=data["axis"],
+        steps=data["steps"],
+        arguments=tuple(data["arguments"]),
+        yields=tuple(data["yields"]),
+    )
+
+
 def _node_from_json(data: Mapping[str, Any]) -> NodeView:
     index, location = data["index"], data["location"]
     return NodeView(
-        **{
-            **data,
-            "operands": tuple(data["operands"]),
-            "index": None if index is None else {d: _axis_from_json(a) for d, a in index.items()},
-            "location": None if location is None else (location[0], location[1], location[2]),
-        }
+        name=data["name"],
+        op=data["op"],
+        family=data["family"],
+        operands=tuple(data["operands"]),
+        attrs=dict(data["attrs"]),
+        type=data["type"],
+        index=None if index is None else {d: _axis_from_json(a) for d, a in index.items()},
+        copy=dict(data["copy"]),
+        region=data["region"],
+        origin=data["origin"],
+        location=None if location is None else (location[0], location[1], location[2]),
     )
 
 

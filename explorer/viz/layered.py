@@ -18,7 +18,7 @@ GAP = 28.0
 """Between neighbours of one layer, in pixels."""
 LAYER_GAP = 34.0
 PORT_GAP = 8.0
-"""Below a layer that holds no node, in pixels."""
+"""Above and below a layer that holds no node, in pixels."""
 BEND = 14.0
 """Width kept free for an edge that passes through a layer, in pixels."""
 
@@ -254,8 +254,8 @@ def _settle(row: list[int], widths: list[float], x: list[float], wants: list[flo
 def _finish(g: _Layers, x: list[float], heights: list[float]) -> Flat:
     tall = [max((heights[i] for i in row if i < len(heights)), default=0.0) for row in g.rows]
     tops = [0.0]
-    for height in tall:
-        tops.append(tops[-1] + height + (LAYER_GAP if height else PORT_GAP))
+    for height, following in zip(tall, [*tall[1:], 0.0], strict=False):
+        tops.append(tops[-1] + height + (LAYER_GAP if height and following else PORT_GAP))
     bends = {
         (g.names[a], g.names[b]): tuple(
             point

@@ -6,6 +6,7 @@ names are never compared across snapshots unless there is no origin.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from itertools import pairwise
 
 from explorer.compiler.record import NodeView, Recording, RegionView, Snapshot
 
-ROOT = "root"
 EMPTY = Snapshot((), ())
+_COPY_NUMBER = re.compile(r"_\d+")
 
 
 @dataclass(frozen=True)
@@ -221,22 +222,26 @@ def stacks(snapshot: Snapshot, births: Mapping[str, Birth]) -> tuple[Stack, ...]
 
 def _label(nodes: list[NodeView], births: Mapping[str, Birth]) -> str:
     """The name that a person knows: the ancestor's while it is one of these copies' own."""
-    ancestor = births[nodes[0].name].name
-    return ancestor if nodes[0].name.startswith(ancestor) else nodes[0].name
+    name, ancestor = nodes[0].name, births[nodes[0].name].name
+    rest = name.removeprefix(ancestor)
+    return ancestor if rest != name and (not rest or _COPY_NUMBER.fullmatch(rest)) else name
 
 
 def edges(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """(from, to) by node name for each operand, carried values joined to the loop's body.
 
     An initial value of a loop leads to the carried value it starts; a loop's result comes from the
-    value that the body yields.
+    value that the body yields. A graph that a pass left half-way may name nodes that it lacks:
+    those edges are left out.
     """
     regions = {r.name: r for r in snapshot.regions}
-    made: list[tuple[str, str]] = []
-    for node in snapshot.nodes:
-        for slot, operand in enumerate(node.operands):
-            made.append((_start(node, operand, regions), _end(node, slot, regions)))
-    return tuple(made)
+    known = {n.name for n in snapshot.nodes}
+    found = (
+        (_start(node, operand, regions), _end(node, slot, regions))
+        for node in snapshot.nodes
+        for slot, operand in enumerate(node.operands)
+    )
+    return tuple((a, b) for a, b in found if a in known and b in known)
 
 
 def _end(node: NodeView, slot: int, regions: Mapping[str, RegionView]) -> str:
@@ -256,9 +261,15 @@ def _start(node: NodeView, operand: str, regions: Mapping[str, RegionView]) -> s
 
 def carried(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """(yielded, carried) by node name: the values that go from one loop step to the next."""
-    return tuple(
-        pair for r in snapshot.regions for pair in zip(r.yields, r.arguments, strict=False)
-    )
+    known = {n.name for n in snapshot.nodes}
+    pairs = (p for r in snapshot.regions for p in zip(r.yields, r.arguments, strict=False))
+    return tuple((a, b) for a, b in pairs if a in known and b in known)
+
+
+def loops(snapshot: Snapshot) -> tuple[RegionView, ...]:
+    """The regions that are a loop's body, each with its node in the snapshot."""
+    known = {n.name for n in snapshot.nodes}
+    return tuple(r for r in snapshot.regions if r.name in known)
 
 
 def waits(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:

@@ -127,7 +127,7 @@ def _snapshot(history: History, step: int, picture: Scene, texts: _Texts) -> Jso
             {
                 **_stack(stack, texts, number),
                 "place": _rounded(picture.layout.places[stack.key]),
-                "scope": regions[stack.first.region],
+                "scope": regions.get(stack.first.region, ""),
                 "why": stack_reason(history, step, stack),
             }
             for stack in picture.stacks
@@ -137,16 +137,11 @@ def _snapshot(history: History, step: int, picture: Scene, texts: _Texts) -> Jso
                 "stack": position[box.key],
                 "axis": box.region.axis or "",
                 "steps": box.region.steps,
-                "carried": [_ends(box.region.yields, box.region.arguments)],
             }
             for box in picture.boxes
         ],
         "lines": [_line(line, position) for line in picture.lines],
     }
-
-
-def _ends(yields: tuple[str, ...], arguments: tuple[str, ...]) -> list[list[str]]:
-    return [[a, b] for a, b in zip(yields, arguments, strict=False)]
 
 
 def _stack(stack: Stack, texts: _Texts, number: Mapping[str, int]) -> Json:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from explorer.compiler.record import RegionView, Snapshot
 from explorer.viz.layout import MARGIN, TITLE, Edge, Layout, Plan, Point, Rect, arrange
-from explorer.viz.model import ROOT, Birth, History, Stack, carried, edges, stacks, waits
+from explorer.viz.model import Birth, History, Stack, carried, edges, loops, stacks, waits
 
 NODE = (150.0, 44.0)
 """Width and height of a node, in pixels."""
@@ -83,11 +83,7 @@ def scene(snapshot: Snapshot, births: Mapping[str, Birth], before: Layout | None
     counts = Counter((key_of[a], key_of[b]) for a, b in edges(snapshot))
     plan = _plan(snapshot, groups, key_of, counts)
     layout = arrange(plan, before)
-    boxes = tuple(
-        Box(key_of[r.name], r, layout.places[key_of[r.name]])
-        for r in snapshot.regions
-        if r.name != ROOT
-    )
+    boxes = tuple(Box(key_of[r.name], r, layout.places[key_of[r.name]]) for r in loops(snapshot))
     lines = [_line(edge, count, layout) for edge, count in counts.items() if edge[0] != edge[1]]
     lines += _returns(snapshot, key_of, layout)
     return Scene(snapshot, groups, boxes, tuple(lines), layout)
@@ -96,10 +92,10 @@ def scene(snapshot: Snapshot, births: Mapping[str, Birth], before: Layout | None
 def _plan(
     snapshot: Snapshot, groups: tuple[Stack, ...], key_of: Mapping[str, str], counts: Counter[Edge]
 ) -> Plan:
-    loops = {r.name for r in snapshot.regions}
+    bodies = {r.name for r in loops(snapshot)}
     hidden = [(key_of[a], key_of[b]) for a, b in waits(snapshot)]
     return Plan(
-        sizes={g.key: NODE for g in groups if g.first.name not in loops},
+        sizes={g.key: NODE for g in groups if g.first.name not in bodies},
         parents={g.key: key_of.get(g.first.region) for g in groups},
         edges=tuple(dict.fromkeys(e for e in [*counts, *hidden] if e[0] != e[1])),
     )
@@ -111,18 +107,20 @@ def _line(edge: Edge, count: int, layout: Layout) -> Line:
 
 def _returns(snapshot: Snapshot, key_of: Mapping[str, str], layout: Layout) -> list[Line]:
     """Lines from what a loop yields back up along the loop's right side."""
-    loop_of = {y: key_of[r.name] for r in snapshot.regions if r.name != ROOT for y in r.yields}
+    loop_of = {y: key_of[r.name] for r in loops(snapshot) for y in r.yields}
     pairs = Counter((key_of[a], key_of[b], loop_of[a]) for a, b in carried(snapshot))
     return [
-        Line(a, b, "carried", count, _around(*(layout.places[k] for k in (a, b, loop))))
-        for (a, b, loop), count in pairs.items()
+        Line(a, b, "carried", count, _around(*(layout.places[k] for k in (a, b, loop)), lane=i))
+        for i, ((a, b, loop), count) in enumerate(pairs.items())
         if layout.places[loop] != layout.places[a]
     ]
 
 
-def _around(start: Rect, end: Rect, loop: Rect) -> tuple[Point, ...]:
-    bottom, right, top = start.y + start.height, loop.x + loop.width - MARGIN / 2, end.y
+def _around(start: Rect, end: Rect, loop: Rect, lane: int) -> tuple[Point, ...]:
+    """Out of ``start``, up the right side in a lane of its own, into ``end``."""
+    side = loop.x + loop.width - MARGIN / 2
+    bottom, right, top = start.y + start.height, side - 4 * (lane % 4) + 6, end.y
     low = min(bottom + MARGIN / 2, loop.y + loop.height - MARGIN / 4)
-    high = max(top - MARGIN / 2, loop.y + TITLE)
+    high = max(top - MARGIN / 2, loop.y + TITLE) - 4 * (lane % 3)
     out, into = start.middle + 20, end.middle + 20
     return ((out, bottom), (out, low), (right, low), (right, high), (into, high), (into, top))

@@ -24,18 +24,18 @@ from explorer.compiler.emit.mlir import Ssa, arith, gpu, ir, scf, vector
 from explorer.compiler.emit.positions import Positions
 from explorer.compiler.expr import Sym
 from explorer.compiler.ir.graph import Node, Region
-from explorer.compiler.ir.op import Op
 from explorer.compiler.lang.dtypes import DType
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.tiling import Tiling
 from explorer.compiler.ops.control import Loop
+from explorer.compiler.ops.elementwise import Binary
 
 MOST = 1 << 30
 """Bounds are clamped to this before they are narrowed to 32 bits."""
 
 
 class Emitter:
-    """Emits one kernel's body. A value is one flat vector: the lane's elements, last dim fastest."""
+    """Emits a kernel's body. A value is one flat vector: a lane's elements, last dim fastest."""
 
     def __init__(self, tiling: Tiling, target: Target, *, fast_math: bool) -> None:
         self.tiling = tiling
@@ -159,13 +159,12 @@ class Emitter:
         which = np.indices(shape)[source.dims.index(dim)].ravel()
         return [source.placed[dim].dealt.offset(int(e)) for e in which]
 
-    def fold(self, binary: type[Op], source: Node, dim: str, node: Node) -> Ssa:
+    def fold(self, binary: type[Binary], source: Node, dim: str, node: Node) -> Ssa:
         """Combine the lane's elements along ``dim``, halves at a time."""
         del node
         shape, axis = list(self.elements(source)), source.dims.index(dim)
         value, dtype = self.value(source), source.tile.dtype
-        row: Any = binary.row  # pyright: ignore[reportAttributeAccessIssue]
-        code = row.float_code if dtype.is_float else row.int_code
+        code = binary.row.float_code if dtype.is_float else binary.row.int_code
         while shape[axis] > 1:
             low, high, half = halves(tuple(shape), axis)
             middle = low.take(range(high.shape[axis]), axis)

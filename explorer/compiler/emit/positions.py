@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from explorer.compiler.emit.mlir import Ssa, arith, ir
@@ -18,7 +18,7 @@ class Positions:
         self._known: list[dict[Expr, Ssa]] = [{}]
 
     @contextmanager
-    def block(self) -> Iterator[None]:
+    def block(self) -> Generator[None]:
         """What is computed inside is forgotten afterwards: it lies in an inner block."""
         self._known.append({})
         try:

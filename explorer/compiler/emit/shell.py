@@ -29,7 +29,7 @@ class Argument:
 
 def shell(arguments: Sequence[Argument], tiling: Tiling, target: Target) -> str:
     """The module's text with an empty device function ``kernel``; its arguments in order."""
-    grid = tiling.grid
+    grid, how = tiling.grid, _translation(tiling, target)
     tensors = [_shaped("tensor", a.memory, tiling) for a in arguments]
     written = [i for i, a in enumerate(arguments) if a.written]
     results = ", ".join(tensors[i] for i in written)
@@ -49,7 +49,7 @@ module {{
       stream.return %x, %y, %z : index, index, index
     }}
     builtin.module {{
-      func.func @kernel({bindings}) attributes {{translation_info = {_translation(tiling, target)}}} {{
+      func.func @kernel({bindings}) attributes {{translation_info = {how}}} {{
         %c0 = arith.constant 0 : index
 {_subspans(arguments, tiling)}
         return

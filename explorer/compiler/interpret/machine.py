@@ -112,5 +112,5 @@ def reduce_axis(combiner: Combiner, value: Array, axis: int) -> Array:
     """Combine along one axis of an array; f16 and bf16 by way of f32, rounded once."""
     small = value.dtype.itemsize == 2 and value.dtype.kind not in "iu"
     wide = value.astype(np.float32) if small else value
-    meaning: Any = combiner.binary.row.meaning  # pyright: ignore[reportAttributeAccessIssue]
+    meaning: Any = combiner.binary.row.meaning  # a ufunc
     return meaning.reduce(wide, axis=axis, dtype=wide.dtype).astype(value.dtype)

@@ -6,7 +6,7 @@ node in a body may use nodes of the regions around it directly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -125,7 +125,7 @@ class TileGraph:
                 return made
 
     @contextmanager
-    def building(self, region: Region) -> Iterator[Region]:
+    def building(self, region: Region) -> Generator[Region]:
         """Let ``add`` append to ``region``."""
         outer, self._region = self._region, region
         try:
@@ -134,7 +134,7 @@ class TileGraph:
             self._region = outer
 
     @contextmanager
-    def before(self, region: Region, node: Node) -> Iterator[None]:
+    def before(self, region: Region, node: Node) -> Generator[None]:
         """Let ``add`` insert into ``region`` just before ``node``."""
         with self.building(Region("")) as made:
             yield
@@ -142,7 +142,7 @@ class TileGraph:
         region.nodes[at:at] = made.nodes
 
     @contextmanager
-    def replacing(self, node: Node) -> Iterator[None]:
+    def replacing(self, node: Node) -> Generator[None]:
         """New nodes say that they come from ``node`` and take its place in the source."""
         outer, self._origin = self._origin, node
         try:

@@ -35,8 +35,10 @@ class Op(ABC):
     pure: ClassVar[bool] = True
     """Whether computing it twice gives the same and disturbs nothing."""
 
-    _fields: ClassVar[tuple[tuple[str, bool], ...]]
-    _attributes: ClassVar[tuple[str, ...]]
+    operand_fields: ClassVar[tuple[tuple[str, bool], ...]]
+    """(name, whether it holds several) of each operand field, in order."""
+    attribute_fields: ClassVar[tuple[str, ...]]
+    """Names of the static attributes."""
 
     @abstractmethod
     def result_type(self, node: Node) -> NodeType:
@@ -76,7 +78,7 @@ class Op(ABC):
     def operands(self) -> tuple[Node, ...]:
         """Operands in field order, repeats kept."""
         found: list[Node] = []
-        for field, many in self._fields:
+        for field, many in self.operand_fields:
             value = getattr(self, field)
             if many:
                 found.extend(value)
@@ -87,7 +89,7 @@ class Op(ABC):
     def map_operands(self, new: Callable[[Node], Node]) -> Op:
         """The same op with every operand replaced by ``new(operand)``."""
         changes: dict[str, Any] = {}
-        for field, many in self._fields:
+        for field, many in self.operand_fields:
             value = getattr(self, field)
             if many:
                 changes[field] = tuple(new(v) for v in value)
@@ -98,18 +100,12 @@ class Op(ABC):
     def replaced(self, changes: dict[str, Any]) -> Op:
         """The same op with some fields changed (``dataclasses.replace`` without its checks)."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made.__dict__.update(changes)
+        vars(made).update(vars(self), **changes)
         return made
-
-    @classmethod
-    def operand_fields(cls) -> tuple[tuple[str, bool], ...]:
-        """(name, whether it holds several) of each operand field, in order."""
-        return cls._fields
 
     def attributes(self) -> dict[str, Any]:
         """Static attributes by name."""
-        return {name: getattr(self, name) for name in self._attributes}
+        return {name: getattr(self, name) for name in self.attribute_fields}
 
 
 OpT = TypeVar("OpT", bound=Op)
@@ -130,9 +126,9 @@ def op(name: str, *, family: str, symbol: str = "") -> Callable[[type[OpT]], typ
         made = dataclass(frozen=True, eq=False)(cls)
         made.name = name
         made.glyph = Glyph(family, symbol or name)
-        made._fields = tuple(_operand_fields(made))
-        operands = {field for field, _ in made._fields}
-        made._attributes = tuple(
+        made.operand_fields = tuple(_operand_fields(made))
+        operands = {field for field, _ in made.operand_fields}
+        made.attribute_fields = tuple(
             f.name
             for f in dataclasses.fields(made)
             if f.name not in operands and f.type != "Region"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import sympy
 
@@ -16,7 +17,7 @@ from explorer.compiler.errors import (
 from explorer.compiler.lang.constraints import Size
 from explorer.compiler.lang.types import AddressSpace
 
-Bindings = Mapping[sympy.Symbol | str, int | AddressSpace]
+Bindings = Mapping[Any, int | AddressSpace]
 """What a person gives: a symbol or its name to a number."""
 
 Bound = dict[str, int | AddressSpace]
@@ -72,9 +73,8 @@ def number_of(size: Size, bound: Bound, what: str) -> int:
     Raises:
         NotWhole: the value is no positive whole number.
     """
-    value = sympy.Integer(size) if isinstance(size, int) else size
-    if isinstance(value, sympy.Expr):
-        value = value.subs({s: bound[s.name] for s in value.free_symbols})  # pyright: ignore[reportAttributeAccessIssue]
+    expression: Any = sympy.Integer(size) if isinstance(size, int) else size
+    value: Any = expression.subs({s: bound[str(s)] for s in expression.free_symbols})
     if isinstance(value, sympy.Integer) and value > 0:
         return int(value)
     raise NotWhole(what=what, expression=size, value=value)

@@ -6,7 +6,7 @@ of a kernel never matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import sympy
@@ -29,7 +29,7 @@ class DimConstraint(Constraint):
     tile: Size
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dim, sympy.Symbol):
+        if not isinstance(self.dim, sympy.Symbol):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotADim(what=f"the dim of {type(self).__name__}", found=self.dim)
 
 
@@ -51,14 +51,15 @@ class HardwareConstraint(Constraint):
     mma_type: None = None
 
     def __post_init__(self) -> None:
-        for dim in self.vector_shapes or {}:
+        dims: Iterable[object] = self.vector_shapes or {}
+        for dim in dims:
             if not isinstance(dim, sympy.Symbol):
                 raise NotADim(what="a key of vector_shapes", found=dim)
 
 
 @dataclass(frozen=True)
 class WorkgroupConstraint(DimConstraint):
-    """Each workgroup owns ``tile`` elements of ``dim``; the grid's dim ``workgroup_dim`` counts them."""
+    """Each workgroup owns ``tile`` elements of ``dim``, counted along ``workgroup_dim``."""
 
     workgroup_dim: int
 

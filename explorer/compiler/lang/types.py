@@ -44,8 +44,8 @@ class Memory:
         Raises:
             BadTypeSpelling: dims are no symbols, or the space or the element type is missing.
         """
-        match items if isinstance(items, tuple) else (items,):
-            case (*dims, AddressSpace() | sympy.Symbol() as space, DType() as dtype) if dims:
+        match _parts(items):
+            case [*dims, AddressSpace() | sympy.Symbol() as space, DType() as dtype] if dims:
                 return cls(_dims("Memory", items, dims), space, dtype)
             case _:
                 raise BadTypeSpelling(
@@ -69,8 +69,8 @@ class Register:
         Raises:
             BadTypeSpelling: dims are no symbols, or the element type is missing.
         """
-        match items if isinstance(items, tuple) else (items,):
-            case (*dims, DType() as dtype):
+        match _parts(items):
+            case [*dims, DType() as dtype]:
                 return cls(_dims("Register", items, dims), dtype)
             case _:
                 raise BadTypeSpelling(
@@ -100,5 +100,9 @@ def _dims(kind: str, items: Any, dims: list[Any]) -> tuple[sympy.Symbol, ...]:
     )
 
 
+def _parts(items: Any) -> list[Any]:
+    return list(items) if isinstance(items, tuple) else [items]  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _spell(items: Any) -> str:
-    return ", ".join(map(str, items if isinstance(items, tuple) else (items,)))
+    return ", ".join(map(str, _parts(items)))

@@ -45,7 +45,7 @@ class Row:
 
 
 class Elementwise(Op):
-    """Base of the table's ops: every element of the result depends on one element of each operand."""
+    """Base of the table's ops: each element of the result is made of one of each operand."""
 
     row: ClassVar[Row]
 
@@ -72,23 +72,29 @@ class Elementwise(Op):
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Unary(Elementwise):
     """An elementwise op of one operand."""
 
+    x: Value
 
+
+@dataclass(frozen=True, eq=False)
 class Binary(Elementwise):
     """An elementwise op of two operands."""
 
+    lhs: Value
+    rhs: Value
 
-UNARY: dict[str, type[Op]] = {}
-BINARY: dict[str, type[Op]] = {}
+
+UNARY: dict[str, type[Unary]] = {}
+BINARY: dict[str, type[Binary]] = {}
 
 
 def _unary(name: str, says: str, row: Row, symbol: str = "") -> None:
     @op(name, family="elementwise", symbol=symbol)
     class Made(Unary):
         __doc__ = f"{says}\n\n    Shapes: x [dims] -> [dims]\n    "
-        x: Value
 
     Made.row = row
     UNARY[name] = Made
@@ -100,8 +106,6 @@ def _binary(name: str, says: str, row: Row, symbol: str = "") -> None:
         __doc__ = (
             f"{says}\n\n    Shapes: lhs [dims], rhs [part of dims] -> [dims], or the reverse\n    "
         )
-        lhs: Value
-        rhs: Value
 
     Made.row = row
     BINARY[name] = Made
@@ -111,7 +115,7 @@ def _reciprocal_sqrt(x: Array) -> Array:
     return (1 / np.sqrt(x)).astype(x.dtype)
 
 
-for _name, _symbol, _says, _row in [
+for _name, _symbol, _says, _made in [
     ("exp", "eˣ", "e to the power of x.", Row(np.exp, "math.exp")),
     ("exp2", "2ˣ", "2 to the power of x.", Row(np.exp2, "math.exp2")),
     ("log", "ln", "Natural logarithm; NaN below 0, -inf at 0.", Row(np.log, "math.log")),
@@ -123,7 +127,7 @@ for _name, _symbol, _says, _row in [
     ("abs", "|x|", "Absolute value.", Row(np.abs, "math.absf", "math.absi", NUMBERS)),
     ("neg", "-x", "Negative.", Row(np.negative, "arith.negf", "negi", NUMBERS)),
 ]:
-    _unary(_name, _says, _row, _symbol)
+    _unary(_name, _says, _made, _symbol)
 
 
 def _row(meaning: Any, float_code: str, int_code: str, takes: tuple[Kind, ...] = NUMBERS) -> Row:
@@ -134,10 +138,10 @@ def _comparison(meaning: Any, float_code: str, int_code: str, takes: tuple[Kind,
     return Row(meaning, f"arith.cmpf {float_code}", f"arith.cmpi {int_code}", takes, compares=True)
 
 
-for _name, _symbol, _says, _row_ in [
+for _name, _symbol, _says, _made in [
     ("add", "+", "Sum.", _row(np.add, "arith.addf", "arith.addi")),
     ("sub", "-", "Difference.", _row(np.subtract, "arith.subf", "arith.subi")),
-    ("mul", "×", "Product.", _row(np.multiply, "arith.mulf", "arith.muli")),
+    ("mul", "*", "Product.", _row(np.multiply, "arith.mulf", "arith.muli")),
     ("div", "÷", "Quotient, as IEEE 754 divides floats.", Row(np.divide, "arith.divf")),
     (
         "maximum",
@@ -174,15 +178,15 @@ for _name, _symbol, _says, _row_ in [
     ("ne", "≠", "Whether different; true with NaN.", _comparison(np.not_equal, "une", "ne", ANY)),
     (
         "and",
-        "∧",
+        "&",
         "Both, bit by bit.",
         Row(np.bitwise_and, "", "arith.andi", (Kind.BOOLEAN, Kind.INTEGER)),
     ),
     (
         "or",
-        "∨",
+        "|",
         "Either, bit by bit.",
         Row(np.bitwise_or, "", "arith.ori", (Kind.BOOLEAN, Kind.INTEGER)),
     ),
 ]:
-    _binary(_name, _says, _row_, _symbol)
+    _binary(_name, _says, _made, _symbol)

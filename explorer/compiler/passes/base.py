@@ -131,8 +131,10 @@ def run_passes(
 
 def _same(before: Snapshot, after: Snapshot) -> bool:
     """Whether two pictures differ in nothing but where nodes come from."""
-    return before.regions == after.regions and len(before.nodes) == len(after.nodes) and all(
-        _facts(a) == _facts(b) for a, b in zip(before.nodes, after.nodes, strict=True)
+    return (
+        before.regions == after.regions
+        and len(before.nodes) == len(after.nodes)
+        and all(_facts(a) == _facts(b) for a, b in zip(before.nodes, after.nodes, strict=True))
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from explorer.compiler.ir.graph import Node, TileGraph
 from explorer.compiler.ir.index import AxisIndex, Index
+from explorer.compiler.ir.op import Op
 from explorer.compiler.ir.rewrite import rewrite
 from explorer.compiler.lang.tiling import Tiling
 from explorer.compiler.ops.lanes import Barrier, Fold, Mask, SharedLoad, SharedStore, ShuffleXor
@@ -16,8 +17,7 @@ from explorer.compiler.passes.facts import EXPANDED, LANE_LOCAL
 
 @compiler_pass(requires=(EXPANDED,), establishes=(LANE_LOCAL,))
 def decompose_reductions(graph: TileGraph, context: Context) -> None:
-    """Split each reduction into a fold within each lane, a butterfly of lane shuffles, and an
-    exchange between waves.
+    """Split each reduction into folds within lanes, butterflies of shuffles, exchanges of waves.
 
     Elements outside the tensor are replaced by the combiner's identity first. Every lane and wave
     ends with the total, so that no broadcast is needed.
@@ -50,7 +50,7 @@ def combined_copies(graph: TileGraph, op: Reduce) -> Node:
         return graph.add(made, type=source.type, index=_neutral(source.placed, op.dim))
 
     def join(lhs: Node, rhs: Node) -> Node:
-        made = op.combiner.binary(lhs, rhs)  # pyright: ignore[reportCallIssue]
+        made = op.combiner.binary(lhs, rhs)
         return graph.add(made, type=lhs.type, index=_neutral(lhs.placed, op.dim))
 
     return _tree([filled(s) for s in op.source], join)
@@ -86,11 +86,11 @@ class _Decomposer:
             total = self._join(self.op.init, total)
         return total
 
-    def _add(self, op: object) -> Node:
-        return self.graph.add(op, type=self.node.type, index=self.node.index)  # pyright: ignore[reportArgumentType]
+    def _add(self, op: Op) -> Node:
+        return self.graph.add(op, type=self.node.type, index=self.node.index)
 
     def _join(self, lhs: Node, rhs: Node) -> Node:
-        return self._add(self.op.combiner.binary(lhs, rhs))  # pyright: ignore[reportCallIssue]
+        return self._add(self.op.combiner.binary(lhs, rhs))
 
     def _across_lanes(self, value: Node) -> Node:
         dealt = self.axis.dealt

@@ -74,7 +74,7 @@ class _Expander:
             return Result(loop, self._slots(node.op.loop)[node.op.at, coordinates])
         at = dict(zip(node.dims, coordinates, strict=True))
         changes: dict[str, Any] = {}
-        for field, many in node.op.operand_fields():
+        for field, many in node.op.operand_fields:
             value = getattr(node.op, field)
             if many:
                 gathered = node.op.gathers(field)

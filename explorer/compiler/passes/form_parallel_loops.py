@@ -20,11 +20,11 @@ from explorer.compiler.passes.shares import Walks, places_in, share, steps
 
 @compiler_pass(requires=(TYPED, STEPPED, ONE_ROLE))
 def form_parallel_loops(graph: TileGraph, context: Context) -> None:
-    """Walk a parallel dim in a generated loop where it has a ParallelTilingConstraint, or where
-    unrolling it would make too many copies.
+    """Walk a parallel dim in a generated loop where that is asked for, or unrolling is too much.
 
-    A reduction over the dim ends a loop, which carries its partial result; what comes after it
-    goes into a next loop. Values needed by both are computed again.
+    Asked for by a ParallelTilingConstraint; too much is more than unroll_limit copies. A reduction
+    over the dim ends a loop, which carries its partial result; what comes after it goes into a
+    next loop. Values needed by both are computed again.
 
         %x = read(%a); %m = max(%x, dim=N); write(%x - %m, %c)
         ->
@@ -74,13 +74,14 @@ class _Former:
         for d in sorted(free, key=lambda d: -factors[d]):
             dim = self.tiling[d]
             step = self._step(dim, total // factors[d])
-            why = f"{total} copies of {node.name} are more than unroll_limit={self.context.unroll_limit}"
+            limit = self.context.unroll_limit
+            why = f"{total} copies of {node.name} are more than unroll_limit={limit}"
             if step < round_up(dim.owned, dim.quantum) and self._form(region, dim, step, why):
                 return True
         return False
 
     def _step(self, dim: DimTiling, others: int) -> int:
-        """The loop's tile, else four rounds of all waves; less if ``others`` copies leave no room."""
+        """The loop's tile, else four rounds of all waves; less if ``others`` leave no room."""
         room = max(1, self.context.unroll_limit // others) * dim.quantum
         return min(dim.loop_tile or 4 * dim.quantum, room)
 
@@ -221,7 +222,9 @@ class _Groups:
         depth: dict[Node, int] = {}
         last_write: dict[Node, int] = {}
         for node in self.nodes:
-            found = max((depth[o] + self._reduces(o) for o in self.uses[node] if o in depth), default=0)
+            found = max(
+                (depth[o] + self._reduces(o) for o in self.uses[node] if o in depth), default=0
+            )
             if isinstance(node.op, Write):  # writes of one tensor keep their order
                 found = max(found, last_write.get(node.op.memory, 0))
                 last_write[node.op.memory] = found

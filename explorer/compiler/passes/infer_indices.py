@@ -11,7 +11,7 @@ from explorer.compiler.expr import Expr, Sym
 from explorer.compiler.ir.graph import Node, TileGraph
 from explorer.compiler.ir.index import AxisIndex, Index, Lanes
 from explorer.compiler.lang.tiling import Tiling, ceil_div, power_of_two
-from explorer.compiler.ops.control import Iterate, Loop
+from explorer.compiler.ops.control import Iterate, Loop, Result
 from explorer.compiler.ops.memory import Read, Write
 from explorer.compiler.ops.reduction import Reduce
 from explorer.compiler.passes.base import Context, compiler_pass
@@ -88,7 +88,7 @@ def _check_workgroups(node: Node, walks: Walks, tiling: Tiling) -> None:
 
 
 def _writers(axes: tuple[AxisIndex, ...], tiling: Tiling) -> tuple[Expr, ...]:
-    """Expressions that are all 0 in exactly one of the lanes, waves and workgroups with an element."""
+    """Expressions that are all 0 in one of the lanes, waves and workgroups with an element."""
     has = {a.dim for a in axes}
     used = sum((a.dealt.lanes - 1) * a.dealt.stride for a in axes)
     found = [
@@ -134,8 +134,9 @@ class _Dealer:
                 ):
                     self._join(argument, (init, value))
         for node in self.nodes:
-            if (loop := getattr(node.op, "loop", None)) is not None:
-                self._join(node, (loop.op.inits[node.op.at],))  # pyright: ignore[reportAttributeAccessIssue]
+            if isinstance(node.op, Result):
+                assert isinstance(node.op.loop.op, Loop)
+                self._join(node, (node.op.loop.op.inits[node.op.at],))
         self.beside = self._neighbours()
         self.access = self._accesses()
         self.dealt: dict[Spot, Lanes] = {}

@@ -65,7 +65,7 @@ def _postpone(graph: TileGraph, home: Region, node: Node, slot: int) -> None:
     argument = loop.body.arguments[slot]
     argument.op, argument.type, argument.index = Carried(kind), kind, index
     with graph.before(loop.body, reduction):
-        binary = reduce.combiner.binary(argument, combined_copies(graph, reduce))  # pyright: ignore[reportCallIssue]
+        binary = reduce.combiner.binary(argument, combined_copies(graph, reduce))
         total = graph.add(binary, type=kind, index=index)
     loop.body.nodes.remove(reduction)
     loop.body.yields = _put(loop.body.yields, slot, total)

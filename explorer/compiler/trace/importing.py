@@ -89,15 +89,13 @@ class _Importer:
         made = self._op(target, args, node.kwargs, operand, location)
         return self.graph.add(made, name=_name(node, made.name), location=location)
 
-    def _op(
-        self, target: type[Any], args: Any, attributes: Any, operand: Any, location: Any
-    ) -> Any:
+    def _op(self, target: Any, args: Any, attributes: Any, operand: Any, location: Any) -> Any:
         if target is memory.Register:
             value, kind = args
             return target(value, self._tile_type(kind, location))
         if target is Result:
             return target(self.made[args[0]], args[1])
-        if target in (memory.Read, memory.Write):
+        if "width" in attributes:
             return target(*map(operand, args), self._width(target.name, attributes["width"]))
         if target is Broadcast:
             return target(

@@ -9,11 +9,12 @@ from torch import fx
 from explorer.compiler.errors import NoAttribute, NotTraceable
 from explorer.compiler.trace.places import here
 
+_BRANCH = "if, and, or, not, max, min or a chained comparison"
 _INSTEAD = {
-    "if, and, or, not, max, min or a chained comparison": "tkw.maximum, tkw.minimum or tkw.select(condition, a, b)",
+    _BRANCH: "tkw.maximum, tkw.minimum or tkw.select(condition, a, b)",
     "float() or int()": "the value as it is; convert elements with tkw.cast",
     "len()": "the dim's symbol",
-    "unpacking or a for loop": "@tkw.iterate(dim, init_args=[...]); only a loop with several results unpacks",
+    "unpacking or a for loop": "@tkw.iterate(dim, init_args=[...]) (only its results unpack)",
 }
 
 
@@ -25,7 +26,7 @@ class Traced(fx.Proxy):
     """Base of stand-ins: no look into the value is possible."""
 
     def __bool__(self) -> bool:
-        _refuse("if, and, or, not, max, min or a chained comparison")
+        _refuse(_BRANCH)
 
     def __float__(self) -> float:
         _refuse("float() or int()")
@@ -43,7 +44,7 @@ class Traced(fx.Proxy):
         _refuse("unpacking or a for loop")
 
     def __contains__(self, item: object) -> bool:
-        _refuse("if, and, or, not, max, min or a chained comparison")
+        _refuse(_BRANCH)
 
     def __getitem__(self, item: object) -> Any:
         raise NoAttribute(what="items", location=here())
@@ -59,7 +60,8 @@ class TracedValue(Traced):
     """A value in registers."""
 
     def __abs__(self) -> TracedValue:
-        return self.tracer.record("abs", self)
+        tracer: Any = self.tracer
+        return tracer.record("abs", self)
 
     __hash__ = fx.Proxy.__hash__
 

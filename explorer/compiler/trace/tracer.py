@@ -28,21 +28,24 @@ from explorer.compiler.ops.control import Carried, Iterate, Result
 from explorer.compiler.trace.places import here
 from explorer.compiler.trace.proxies import Traced, TracedMemory, TracedValue
 
+_operator: Any = operator
+"""The module without its partial types."""
+
 _OPERATORS: dict[Any, str] = {
-    operator.add: "add",
-    operator.sub: "sub",
-    operator.mul: "mul",
-    operator.truediv: "div",
-    operator.neg: "neg",
-    operator.abs: "abs",
-    operator.lt: "lt",
-    operator.le: "le",
-    operator.gt: "gt",
-    operator.ge: "ge",
-    operator.eq: "eq",
-    operator.ne: "ne",
-    operator.and_: "and",
-    operator.or_: "or",
+    _operator.add: "add",
+    _operator.sub: "sub",
+    _operator.mul: "mul",
+    _operator.truediv: "div",
+    _operator.neg: "neg",
+    _operator.abs: "abs",
+    _operator.lt: "lt",
+    _operator.le: "le",
+    _operator.gt: "gt",
+    _operator.ge: "ge",
+    _operator.eq: "eq",
+    _operator.ne: "ne",
+    _operator.and_: "and",
+    _operator.or_: "or",
 }
 
 current: ContextVar[KernelTracer] = ContextVar("tracer")
@@ -77,8 +80,8 @@ class KernelTracer(fx.Tracer):
         """Proxies become nodes, everything else stays what it is."""
         if isinstance(a, fx.Proxy):
             return a.node
-        if isinstance(a, tuple | list):
-            return type(a)(self.create_arg(x) for x in a)
+        if isinstance(a, tuple):
+            return tuple(map(self.create_arg, a))  # pyright: ignore[reportUnknownArgumentType]
         return a
 
     def create_node(self, *args: Any, **kwargs: Any) -> fx.Node:
@@ -172,7 +175,7 @@ class KernelTracer(fx.Tracer):
 
     def register(self, kind: Register, value: float) -> TracedValue:
         """Record ``Register[...](value)``."""
-        if not isinstance(value, int | float):
+        if not isinstance(value, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotAValue(
                 op="tkl.Register[...]",
                 what="the value",
@@ -219,13 +222,11 @@ class KernelTracer(fx.Tracer):
 
 
 def _as_tuple(returned: Any) -> tuple[Any, ...]:
-    match returned:
-        case None:
-            return ()
-        case tuple() | list():
-            return tuple(returned)
-        case _:
-            return (returned,)
+    if returned is None:
+        return ()
+    if isinstance(returned, tuple | list):
+        return tuple(returned)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return (returned,)
 
 
 def _check_signature(name: str, body: Callable[..., Any], count: int) -> None:

@@ -139,12 +139,14 @@ class Explorer {
   toggle(stack) {
     const opened = new Set(this.model.get("opened"));
     if (!opened.delete(stack.key)) opened.add(stack.key);
+    this.shared.settle();
     this.set({ opened: [...opened] });
   }
 
   toggleAll() {
     const { before, after } = this.pass();
     const keys = [...before.stacks, ...after.stacks].filter((s) => s.nodes.length > 1).map((s) => s.key);
+    this.shared.settle();
     this.set({ opened: this.model.get("opened").length ? [] : [...new Set(keys)] });
   }
 
@@ -215,9 +217,10 @@ class Explorer {
 
 /** What a pass is for, and what it decided. @param {any} pass */
 function passWords(pass) {
-  const [first, ...rest] = pass.doc.split("\n");
-  const more = rest.join("\n").trim();
-  const doc = more ? h("details", {}, h("summary", { text: first }), h("pre", { text: more })) : h("span", { text: first });
+  const [first, ...rest] = pass.doc.split(/\n\s*\n/);
+  const says = h("span", { text: first.replace(/\s+/g, " ") });
+  const more = rest.join("\n\n").trimEnd();
+  const doc = more ? h("details", {}, h("summary", {}, says), h("pre", { text: more })) : says;
   return [doc, ...pass.notes.map((/** @type {string} */ note) => h("p", { class: "kx-note", text: note }))];
 }
 

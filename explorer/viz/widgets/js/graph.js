@@ -220,14 +220,16 @@ export class GraphPane {
 }
 
 /**
- * The camera that all panes of one viewer share.
+ * The camera that all panes of one viewer share. `reset` lets it be chosen anew, `settle` does so
+ * unless the person has moved it.
  * @param {{select: (node: any) => void, toggle: (stack: any) => void}} actions
  */
 export function sharedCamera(actions) {
   /** @type {any} */
-  const shared = { ...actions, camera: null, panes: [] };
+  const shared = { ...actions, camera: null, chosen: false, panes: [] };
   const set = (/** @type {any} */ camera) => {
     shared.camera = camera;
+    shared.chosen = camera !== null;
     shared.panes.forEach((/** @type {GraphPane} */ pane) => pane.draw());
   };
   const all = () => {
@@ -245,6 +247,7 @@ export function sharedCamera(actions) {
   };
   shared.fit = () => set(fit(all().all, size()));
   shared.reset = () => set(null);
+  shared.settle = () => shared.chosen || set(null);
   shared.pan = (/** @type {number} */ dx, /** @type {number} */ dy) => {
     const { x, y, scale } = shared.camera;
     set({ x: x - dx / scale, y: y - dy / scale, scale });

@@ -83,7 +83,9 @@ function paintTitle(p, box) {
   ctx.font = `600 12px ${colors.font}`;
   const text = clip(ctx, `${stack.symbol}  ${stack.label} over ${box.axis}${steps}`, r.width - 60);
   ctx.fillStyle = colors.surface;
-  ctx.fillRect(r.x + 10, r.y + 7, ctx.measureText(text).width + 8, 20);
+  ctx.beginPath();
+  ctx.roundRect(r.x + 8, r.y + 7, ctx.measureText(text).width + 12, 20, 6);
+  ctx.fill();
   ctx.fillStyle = colors.color("control");
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
@@ -106,7 +108,14 @@ function paintLine(p, line, points) {
   else smooth(ctx, points);
   stroke(p, color, joined ? 2 : 1.2, back ? [5, 4] : []);
   arrowHead(ctx, points, color);
-  if (line.count > 1 && p.camera.scale > 0.45) paintCount(p, line.count, points);
+  if (spreads(p, line) && p.camera.scale > 0.45) paintCount(p, line.count, points);
+}
+
+/** Whether values are gathered or given to many: one edge a copy needs no number.
+ * @param {Picture} p @param {any} line */
+function spreads(p, line) {
+  const [start, end] = [line.start, line.end].map((i) => p.snapshot.stacks[i].nodes.length);
+  return line.count > 1 && !(line.count === start && line.count === end);
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number[]} points */
@@ -234,7 +243,7 @@ function paintBody(p, stack, r, shape) {
 /** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r */
 function paintLabel(p, stack, r) {
   const { ctx, colors } = p;
-  const room = r.width - 44 - (stack.nodes.length > 1 ? 18 : 0);
+  const room = r.width - 54 - (stack.nodes.length > 1 ? 18 : 0);
   ctx.textBaseline = "middle";
   ctx.textAlign = "center";
   ctx.fillStyle = colors.color(stack.family);
@@ -264,7 +273,8 @@ export function caption(stack) {
 function shortNumber(text) {
   const value = Number(text);
   if (!text || !Number.isFinite(value)) return text;
-  return String(value).length > 6 ? String(Number(value.toPrecision(4)).toExponential()) : String(value);
+  const short = Number(value.toPrecision(4));
+  return String(short).length > 7 ? short.toExponential() : String(short);
 }
 
 /** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect} r */
@@ -294,10 +304,12 @@ function paintMark(p, kind, r) {
   if (!kind) return;
   const { ctx, colors } = p;
   const color = colors.color(kind);
-  const style = { added: [], copied: [], changed: [1.5, 3.5], removed: [7, 4] }[kind] ?? [];
-  ctx.beginPath();
-  ctx.roundRect(r.x - 5, r.y - 5, r.width + 10, r.height + 10, 10);
-  stroke(p, color, kind === "added" ? 2.2 : 1.4, style);
+  const style = { added: [], changed: [1.5, 3.5], removed: [7, 4] }[kind] ?? [];
+  if (kind !== "copied") {
+    ctx.beginPath();
+    ctx.roundRect(r.x - 5, r.y - 5, r.width + 10, r.height + 10, 10);
+    stroke(p, color, kind === "added" ? 2 : 1.4, style);
+  }
   ctx.beginPath();
   ctx.arc(r.x - 3, r.y - 3, 8.5, 0, 7);
   ctx.fillStyle = color;
