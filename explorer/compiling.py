@@ -44,7 +44,8 @@ def compile(  # noqa: A001 (the name people know)
         bindings: a number for each symbol (or symbol name) of the kernel.
         target: ``cpu``, ``gfx942``, ``gfx1100``, ...; left out: the best that can run here.
         options: ``unroll_limit`` (most copies of a node before a loop is formed, 16) and
-            ``fast_math`` (let machine code reorder float operations, False).
+            ``fast_math`` (let machine code reorder, contract and approximate float operations,
+            False)
 
     Raises:
         ExplorerError: the kernel or its numbers are refused. Its ``recording`` holds the passes up

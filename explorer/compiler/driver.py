@@ -44,7 +44,7 @@ class Options:
 
     Args:
         unroll_limit: most copies of one node before a generated loop takes their place.
-        fast_math: whether float operations may be reordered and contracted in machine code.
+        fast_math: whether machine code may reorder, contract and approximate float operations.
     """
 
     unroll_limit: int = 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math as pymath
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ _COMPARE_FLOAT = {
 _COMPARE_INT = {
     n: i for i, n in enumerate(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 }
+_IGNORING_NAN = {"arith.maximumf": arith.maxnumf, "arith.minimumf": arith.minnumf}
 COMPUTED_IN_F32 = (DType.F16, DType.BF16)
 """Element types whose arithmetic is done in f32 and rounded after every op."""
 
@@ -92,32 +94,57 @@ def shuffled(value: Ssa, positions: NDArray[Any]) -> Ssa:
     return vector.shuffle(value, value, at)
 
 
-def compute(code: str, operands: Sequence[Ssa], dtype: DType, *, fast: bool) -> Ssa:
+@dataclass(frozen=True)
+class Arithmetic:
+    """How float operations are to be computed.
+
+    Args:
+        fast: whether they may be reordered, contracted and approximated. NaN and infinities keep
+            their meaning: masks and starting values are made of them.
+        loses_nan: whether the target's ``maximumf`` and ``minimumf`` forget a NaN. IREE's lowering
+            for ROCm turns them into ``maxnumf`` and ``minnumf``.
+    """
+
+    fast: bool
+    loses_nan: bool
+
+    @property
+    def flags(self) -> Any:
+        """MLIR's fast-math flags."""
+        f = arith.FastMathFlags
+        return f.reassoc | f.nsz | f.arcp | f.contract | f.afn if self.fast else f.none
+
+
+def compute(code: str, operands: Sequence[Ssa], dtype: DType, how: Arithmetic) -> Ssa:
     """One elementwise op on vectors of ``dtype``.
 
     Args:
         code: ``dialect.op``, after a space a predicate; or one of the few spelled out here.
         operands: vectors of equal length.
         dtype: their element type.
-        fast: whether float ops may be reordered and contracted (``fastmath<fast>``).
+        how: what may be done with floats.
     """
     if dtype in COMPUTED_IN_F32:
         wide = [convert(o, dtype, DType.F32) for o in operands]
-        made = compute(code, wide, DType.F32, fast=fast)
+        made = compute(code, wide, DType.F32, how)
         return made if code.startswith("arith.cmp") else convert(made, DType.F32, dtype)
     match code.split():
         case ["reciprocal"]:
             one = splat(dtype, length(operands[0]), 1)
-            return compute("arith.divf", [one, *operands], dtype, fast=fast)
+            return compute("arith.divf", [one, *operands], dtype, how)
         case ["negi"]:
             return arith.subi(splat(dtype, length(operands[0]), 0), *operands)
         case ["arith.cmpf", predicate]:
             return arith.cmpf(_COMPARE_FLOAT[predicate], *operands)
         case ["arith.cmpi", predicate]:
             return arith.cmpi(_COMPARE_INT[predicate], *operands)
+        case [name] if name in _IGNORING_NAN and how.loses_nan:
+            lost = arith.cmpf(_COMPARE_FLOAT["uno"], *operands)
+            nan = splat(dtype, length(operands[0]), pymath.nan)
+            return arith.select(lost, nan, _IGNORING_NAN[name](*operands))
         case _:
             dialect, op = code.split(".")
-            flags = {"fastmath": arith.FastMathFlags.fast} if fast and dtype.is_float else {}
+            flags = {"fastmath": how.flags} if how.fast and dtype.is_float else {}
             return getattr(_DIALECTS[dialect], op)(*operands, **flags)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from explorer.compiler import expr
 from explorer.compiler.emit import access
 from explorer.compiler.emit.arithmetic import (
+    Arithmetic,
     compute,
     convert,
     halves,
@@ -40,7 +41,7 @@ class Emitter:
     def __init__(self, tiling: Tiling, target: Target, *, fast_math: bool) -> None:
         self.tiling = tiling
         self.target = target
-        self.fast_math = fast_math
+        self.arithmetic = Arithmetic(fast_math, loses_nan=target.family == "rocm")
         self.positions = Positions()
         self.values: dict[Node, Any] = {}
         self.shared: dict[str, Ssa] = {}
@@ -82,7 +83,7 @@ class Emitter:
     def elementwise(self, code: str, operands: Sequence[Ssa], dtype: DType, node: Node) -> Ssa:
         """One op of the elementwise table."""
         del node
-        return compute(code, operands, dtype, fast=self.fast_math)
+        return compute(code, operands, dtype, self.arithmetic)
 
     def select(self, condition: Ssa, if_true: Ssa, if_false: Ssa) -> Ssa:
         """Choose element by element."""
@@ -170,7 +171,7 @@ class Emitter:
             middle = low.take(range(high.shape[axis]), axis)
             rest = low.take(range(high.shape[axis], half), axis)
             both = [shuffled(value, part.ravel()) for part in (middle, high)]
-            joined = compute(code, both, dtype, fast=self.fast_math)
+            joined = compute(code, both, dtype, self.arithmetic)
             if rest.size:
                 joined = _appended(
                     joined, shuffled(value, rest.ravel()), middle.shape, rest.shape, axis

@@ -14,7 +14,7 @@ from explorer.compiler.lang.tiling import Tiling, ceil_div
 from explorer.compiler.lang.types import AddressSpace, Memory, Register
 from explorer.compiler.ops import memory
 from explorer.compiler.ops.control import Carried, Iterate, Result
-from explorer.compiler.ops.reduction import Reduce
+from explorer.compiler.ops.reduction import REDUCTIONS
 from explorer.compiler.ops.shaping import Broadcast, Cast
 from explorer.compiler.trace.kernel import Kernel
 from explorer.compiler.trace.tracer import end_of_body
@@ -103,7 +103,7 @@ class _Importer:
             )
         if target is Cast:
             return target(operand(args[0]), attributes["dtype"])
-        if issubclass(target, Reduce):
+        if target in REDUCTIONS.values():
             init = operand(args[1]) if len(args) > 1 else None
             # Which dims the operand has is for type inference to say.
             return target((operand(args[0]),), attributes["dim"].name, init)
