@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from explorer.arguments import check_arguments, written
 from explorer.compiler.driver import EMIT, Lowered, Options, lower
@@ -20,6 +22,7 @@ from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.targets import target as target_row
 from explorer.compiler.record import PassRecord, Recording
 from explorer.compiler.runtime.cache import cache_key, shared_cache
+from explorer.compiler.runtime.devices import driver_of, require
 from explorer.compiler.runtime.errors import MissingDevice
 from explorer.compiler.runtime.executable import Executable
 from explorer.compiler.runtime.worker import Worker, shared_worker
@@ -42,7 +45,7 @@ def compile(  # noqa: A001 (the name people know)
     Args:
         kernel: what ``@tkw.wave`` made.
         bindings: a number for each symbol (or symbol name) of the kernel.
-        target: ``cpu``, ``gfx942``, ``gfx1100``, ...; left out: the best that can run here.
+        target: ``cpu``, ``gfx942``, ``gfx1100``, ``sm_89``, ...; left out: ``cpu``.
         options: ``unroll_limit`` (most copies of a node before a loop is formed, 16) and
             ``fast_math`` (let machine code reorder, contract and approximate float operations,
             False)
@@ -161,35 +164,62 @@ class CompiledKernel:
         return self.recording._repr_html_()
 
     def __call__(self, *arguments: Any) -> None:
-        """Run in this process, in place, without copies where alignment allows.
+        """Run on the target's device; for target cpu in this process, in place, without copies.
 
         Raises:
             WrongArgument: an argument of another shape, element type or device.
             MissingDevice: no device here runs this target's code.
         """
-        arrays = self._check(arguments)
-        self._require("local")
-        self._in_process(*arrays)
+        self._run(self._check(arguments), self.target.device, repeats=1)
 
     def run(self, *arguments: Any, device: str | None = None) -> None:
         """Run on ``device``; written arguments change in place.
 
         Args:
-            arguments: one array or tensor for each parameter.
-            device: ``local`` (the processor, for target cpu) or ``interpreter`` (the graph itself,
-                for every target); left out: the target's own.
+            arguments: one array or tensor of this process for each parameter.
+            device: ``local`` (the processor, for target cpu), ``hip`` or ``cuda`` (a GPU that runs
+                the target's code; arguments are copied there and back), or ``interpreter`` (the
+                graph itself, for every target); left out: the target's own.
 
         Raises:
             WrongArgument: an argument of another shape, element type or device.
             MissingDevice: the device is not here, or cannot run this target's code.
         """
-        arrays = self._check(arguments)
-        device = device or self.target.device
-        if device == "interpreter":
-            run_graph(self.lowered, arrays)
-            return
-        self._require(device)
-        self._in_process(*arrays)
+        self._run(self._check(arguments), device or self.target.device, repeats=1)
+
+    def _run(self, arrays: list[Array], device: str, *, repeats: int) -> tuple[float, ...]:
+        """Run ``repeats`` times; the arrays hold what the first run gave. Seconds of each run."""
+        kind = device.partition(":")[0]
+        if kind == "interpreter":
+            return tuple(_seconds(lambda: run_graph(self.lowered, arrays)) for _ in range(repeats))
+        self._require(kind, device)
+        if kind == "local":
+            return tuple(_seconds(lambda: self._in_process(*arrays)) for _ in range(repeats))
+        return self._run_on_gpu(arrays, device, repeats)
+
+    def _require(self, kind: str, device: str) -> None:
+        """Check that the device is here and runs this target's code."""
+        instead = "interpreter, for the lanes of any target; or compile with target='cpu'"
+        try:
+            require(kind, shown=device)
+        except MissingDevice as error:
+            raise MissingDevice(**{**error.facts, "usable": instead}) from None
+        if kind != self.target.device:
+            reason = f"the code is for {self.target.name}"
+            raise MissingDevice(name=device, reason=reason, usable=instead)
+
+    def _run_on_gpu(self, arrays: list[Array], device: str, repeats: int) -> tuple[float, ...]:
+        payload = {"entry": ENTRY, "device": driver_of(device), "repeats": repeats, "warmup": 0}
+        module = np.frombuffer(self.executable.vmfb, np.uint8)
+        reply = shared_worker().call("run", payload, [module, *arrays])
+        for array, result in zip(self._outputs(arrays), reply.arrays, strict=True):
+            array[...] = result
+        return tuple(reply.payload["seconds"])
+
+    def _outputs(self, arrays: Sequence[Array]) -> list[Array]:
+        names = written(self.lowered.graph)
+        pairs = zip(self.kernel.parameters, arrays, strict=True)
+        return [a for p, a in pairs if p.name in names]
 
     def benchmark(
         self, *arguments: Any, device: str | None = None, repeats: int = 20, warmup: int = 2
@@ -202,26 +232,11 @@ class CompiledKernel:
         """
         arrays = [a.copy() for a in self._check(arguments)]
         device = device or self.target.device
-        for _ in range(warmup):
-            self.run(*arrays, device=device)
-        return Benchmark(device, tuple(self._timed(arrays, device) for _ in range(repeats)))
-
-    def _timed(self, arrays: Sequence[Array], device: str) -> float:
-        start = time.perf_counter()
-        self.run(*arrays, device=device)
-        return time.perf_counter() - start
+        runs = self._run(arrays, device, repeats=warmup + repeats)
+        return Benchmark(device, runs[warmup:])
 
     def _check(self, arguments: Sequence[Any]) -> list[Array]:
         return check_arguments(self.kernel, self.lowered.tiling, self.lowered.graph, arguments)
-
-    def _require(self, device: str) -> None:
-        if device == "local" and self.target.family == "cpu":
-            return
-        raise MissingDevice(
-            name=device,
-            reason=_reason(device, self.target),
-            usable="interpreter, for any target; local, for target cpu",
-        )
 
     @cached_property
     def _in_process(self) -> Any:
@@ -232,9 +247,7 @@ class CompiledKernel:
         return InProcess(self.executable.vmfb, ENTRY, written=flags)
 
 
-def _reason(device: str, target: Target) -> str:
-    if device == "local":
-        return f"the code is for {target.name}, not for this processor"
-    if device in ("hip", "cuda", "emulator"):
-        return f"running {target.name} code on {device} is not part of this version"
-    return "there is no such device"
+def _seconds(run: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start

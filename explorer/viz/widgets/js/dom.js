@@ -1,5 +1,8 @@
 // Making elements. Texts are only ever set as text, never as HTML.
 
+// JupyterLab takes arrow keys and Enter for itself, except from elements with a certain attribute.
+const KEYED = new Set(["button", "input", "summary"]);
+
 /**
  * Make an element.
  * @param {string} tag
@@ -10,6 +13,7 @@
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
+  if (KEYED.has(tag) || "tabindex" in props) element.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(props)) {
     if (name === "on") {
       for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);

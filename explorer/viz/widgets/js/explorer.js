@@ -47,9 +47,7 @@ class Explorer {
     const graphs = h("div", { class: "kx-graphs" }, ...this.panes.map((p) => p.element));
     const controls = h("div", { class: "kx-controls" }, this.sliders.element, this.status.element);
     const main = h("div", { class: "kx-main" }, h("div", { class: "kx-stage" }, this.tools, graphs), this.details.element, this.texts.element);
-    // JupyterLab would take arrow keys for itself otherwise.
-    const own = { class: "kx", role: "region", "aria-label": "Kernel explorer", "data-lm-suppress-shortcuts": "true" };
-    return h("div", own, this.head, controls, this.error.element, this.timeline.element, this.passLine, main);
+    return h("div", { class: "kx", role: "region", "aria-label": "Kernel explorer" }, this.head, controls, this.error.element, this.timeline.element, this.passLine, main);
   }
 
   listen() {
