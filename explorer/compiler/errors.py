@@ -415,6 +415,13 @@ class ReadAndWritten(ExplorerError):
     hint = "write to another tensor: lanes and workgroups run in no fixed order"
 
 
+class WrittenTwice(ExplorerError):
+    """Two writes of one tensor."""
+
+    template = "{memory} is written twice"
+    hint = "write each tensor once: lanes run in no fixed order; choose with tkw.select before"
+
+
 class NeededTwice(ExplorerError):
     """A value needed by two generated loops that cannot be computed again."""
 
@@ -426,13 +433,6 @@ class NeededTwice(ExplorerError):
         "unroll {dim}, which has {copies} copies (unroll_limit={limit}, no "
         "ParallelTilingConstraint), or split the kernel"
     )
-
-
-class MissingReads(ExplorerError):
-    """A memory access the compiler does not support."""
-
-    template = "{op}: {what}"
-    hint = "{advice}"
 
 
 # --- calling --------------------------------------------------------------------------------------

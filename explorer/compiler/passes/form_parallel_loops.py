@@ -15,6 +15,7 @@ from explorer.compiler.ops.memory import Register, Write
 from explorer.compiler.ops.reduction import Reduce
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import ONE_ROLE, STEPPED, TYPED
+from explorer.compiler.passes.recompute_in_loops import recompute_inside
 from explorer.compiler.passes.shares import Walks, places_in, share, steps
 
 
@@ -104,7 +105,8 @@ class _Former:
         groups = _Groups(region, dim.name)
         if not groups.levels:
             return False
-        if _carries_in(region, dim.name):
+        if groups.escapes() or _carries_in(region, dim.name):
+            self.context.note(f"{dim.name} stays unrolled in {region.name}: a loop there uses it")
             return False
         rebuilt = Region(region.name, arguments=region.arguments)
         waiting = [n for n in region.nodes if not groups.owns(n)]
@@ -116,6 +118,9 @@ class _Former:
                 self._keep(rebuilt, ready, final)
                 self._loop(groups, ends, dim, step, final)
             self._keep(rebuilt, waiting, final)
+        for node in rebuilt.nodes:
+            if isinstance(node.op, ParallelLoop) and node.op.axis == dim.name:
+                recompute_inside(self.graph, node, node.op, self.context)
         region.nodes = rebuilt.nodes
         region.yields = tuple(final.get(y, y) for y in region.yields)
         self.context.note(
@@ -217,17 +222,18 @@ class _Groups:
             return any(self.dim in i.dims for i in node.op.inits)
         return self.ends(node) or self.dim in node.dims
 
+    def escapes(self) -> bool:
+        """Whether a loop that stays outside uses a value with the dim."""
+        stays = [n for n in self.nodes if n.op.region is not None and not self.owns(n)]
+        return any(self.dim in value.dims for n in stays for value in captures(n))
+
     def _depths(self) -> dict[Node, int]:
         """How many reductions over the dim lie before each node."""
         depth: dict[Node, int] = {}
-        last_write: dict[Node, int] = {}
         for node in self.nodes:
             found = max(
                 (depth[o] + self._reduces(o) for o in self.uses[node] if o in depth), default=0
             )
-            if isinstance(node.op, Write):  # writes of one tensor keep their order
-                found = max(found, last_write.get(node.op.memory, 0))
-                last_write[node.op.memory] = found
             depth[node] = found
         return depth
 

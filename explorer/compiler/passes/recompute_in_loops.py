@@ -27,10 +27,15 @@ def recompute_in_loops(graph: TileGraph, context: Context) -> None:
     """
     for _, node in graph.walk():
         if isinstance(node.op, Loop):
-            _enter(graph, node, node.op, context)
+            recompute_inside(graph, node, node.op, context)
 
 
-def _enter(graph: TileGraph, node: Node, loop: Loop, context: Context) -> None:
+def recompute_inside(graph: TileGraph, node: Node, loop: Loop, context: Context) -> None:
+    """Compute what the loop ``node`` takes from outside with its own dim again inside of it.
+
+    Raises:
+        ValueCrossesLoop: a value that is no pure function of memory.
+    """
     crossing = [value for value in captures(node) if loop.axis in value.dims]
     if not crossing:
         return

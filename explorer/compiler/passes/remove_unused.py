@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.compiler.errors import NoWrite, ReadAndWritten
+from explorer.compiler.errors import NoWrite, ReadAndWritten, WrittenTwice
 from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.ops.memory import Parameter, Read, Write
 from explorer.compiler.passes.base import Context, compiler_pass
@@ -53,7 +53,12 @@ def _prune(region: Region, needed: set[Node]) -> None:
 
 
 def _check_memory(graph: TileGraph, needed: set[Node]) -> None:
-    written = {n.op.memory: n for n in graph.nodes if isinstance(n.op, Write)}
+    written: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Write):
+            if node.op.memory in written:
+                raise WrittenTwice(memory=node.op.memory.name, location=node.location)
+            written[node.op.memory] = node
     if not written:
         raise NoWrite(kernel=graph.kernel)
     for node in graph.nodes:
