@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from explorer.compiler.emit.emitter import Emitter
@@ -45,7 +46,7 @@ def emit_module(graph: TileGraph, tiling: Tiling, target: Target, *, fast_math: 
     """
     buffers = _shared_buffers(graph)
     _check_shared(buffers, tiling, target)
-    with ir.Context(), ir.Location.unknown():
+    with _context(), ir.Location.unknown():
         module = ir.Module.parse(shell(arguments_of(graph), tiling, target))
         block = _device_block(module)
         emitter = Emitter(tiling, target, fast_math=fast_math)
@@ -60,6 +61,12 @@ def emit_module(graph: TileGraph, tiling: Tiling, target: Target, *, fast_math: 
         module.operation.verify()
         located = module.operation.get_asm(enable_debug_info=True)
         return Module(module.operation.get_asm(), located)
+
+
+@cache
+def _context() -> Any:
+    """One MLIR context for the process: making one loads every dialect, which takes a while."""
+    return ir.Context()
 
 
 def _parameters(graph: TileGraph) -> list[Node]:

@@ -75,11 +75,7 @@ class Kernel:
     @property
     def location(self) -> Location:
         """Where the function begins."""
-        code = self.function.__code__
-        line = code.co_firstlineno
-        return Location(
-            code.co_filename, line, 0, linecache.getline(code.co_filename, line).rstrip("\n")
-        )
+        return _first_line(self.function)
 
     @cached_property
     def source(self) -> SourceText | None:
@@ -115,6 +111,12 @@ class Kernel:
         }
 
 
+def _first_line(function: Callable[..., Any]) -> Location:
+    code = function.__code__
+    text = linecache.getline(code.co_filename, code.co_firstlineno).rstrip("\n")
+    return Location(code.co_filename, code.co_firstlineno, 0, text)
+
+
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     return [
         Parameter(name, _annotation(function, name, p.annotation))
@@ -132,7 +134,13 @@ def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory:
     if isinstance(found, Memory):
         return found
     shown = "nothing" if found is inspect.Parameter.empty else found
-    raise BadParameter(name=name, kernel=function.__name__, found=shown, more=more)
+    raise BadParameter(
+        name=name,
+        kernel=function.__name__,
+        found=shown,
+        more=more,
+        location=_first_line(function),
+    )
 
 
 def _lookup(function: Callable[..., Any], name: str) -> Any:
