@@ -4,6 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 ARGS ?=
+BENCHMARKS ?= passes latency cpu
 
 .PHONY: help install lab test slow check format bench clean
 .PHONY: check-rules check-format check-types check-imports
@@ -15,7 +16,7 @@ help:
 	@echo "make slow     run the tests marked slow"
 	@echo "make check    ruff, formatting, types, import rules"
 	@echo "make format   let ruff rewrite what it can"
-	@echo "make bench    run benchmarks/"
+	@echo "make bench    run benchmarks/    (one of them: make bench BENCHMARKS=cpu)"
 	@echo "make clean    remove .venv and all caches"
 
 install: $(READY)
@@ -53,7 +54,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 bench: $(READY)
-	$(BIN)/pytest benchmarks $(ARGS)
+	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
