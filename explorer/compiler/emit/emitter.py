@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math as pymath
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from explorer.compiler import expr
-from explorer.compiler.emit import access
+from explorer.compiler.emit.access import Access, allocate
 from explorer.compiler.emit.arithmetic import (
     Arithmetic,
     compute,
@@ -95,31 +96,28 @@ class Emitter:
 
     # --- memory ---
 
-    def _widest(self, asked: int | None, node: Node) -> int:
-        """Neighbours in one access. On the CPU a vector is as wide as the piece."""
+    def _access(self, memory: Node, node: Node, width: int | None) -> Access:
+        """Access of a node; on the CPU a vector is as wide as the piece, whatever was asked."""
+        cpu = self.target.family == "cpu"
         run = node.placed.axes[-1].dealt.width if node.dims else 1
-        return run if asked is None or self.target.family == "cpu" else min(asked, run)
+        widest = run if width is None or cpu else min(width, run)
+        return Access(self.positions, self.value(memory), node.placed, widest, whole=not cpu)
 
     def load(self, memory: Node, node: Node, width: int | None) -> Ssa:
         """The lane's elements of a tensor."""
-        widest = self._widest(width, node)
-        return access.load(self.positions, self.value(memory), node.placed, node.tile.dtype, widest)
+        return self._access(memory, node, width).load(node.tile.dtype)
 
     def store(self, memory: Node, node: Node, value: Ssa, width: int | None) -> None:
         """The lane's elements into a tensor, if this lane is the one to write them."""
-        widest = self._widest(width, node)
-        writers = node.placed.writers
-        if not writers:
-            access.store(self.positions, self.value(memory), node.placed, value, widest)
+        access = self._access(memory, node, width)
+        if not node.placed.writers:
+            access.store(value)
             return
         zero = self.positions.index(0)
-        ours = [arith.cmpi(0, self.positions.index(e), zero) for e in writers]
-        condition = ours[0]
-        for other in ours[1:]:
-            condition = arith.andi(condition, other)
-        branch = scf.IfOp(condition)
+        ours = [arith.cmpi(0, self.positions.index(e), zero) for e in node.placed.writers]
+        branch = scf.IfOp(reduce(arith.andi, ours))
         with ir.InsertionPoint(branch.then_block), self.positions.block():
-            access.store(self.positions, self.value(memory), node.placed, value, widest)
+            access.store(value)
             scf.YieldOp([])
 
     # --- loops ---
@@ -196,7 +194,7 @@ class Emitter:
     def allocate(self, buffer: str, dtype: DType, elements: int) -> None:
         """Shared memory for a buffer in which every lane has ``elements`` places."""
         total = self.tiling.waves * self.tiling.lanes * elements
-        self.shared[buffer] = access.allocate(dtype, total)
+        self.shared[buffer] = allocate(dtype, total)
 
     def _place(self, wave: expr.Expr, elements: int) -> Ssa:
         lane = expr.add(expr.mul(wave, self.tiling.lanes), Sym("lane"))
