@@ -24,7 +24,7 @@ from explorer.compiler.record import (
 FILE = "row_max_add.py"
 SOURCE = """\
 @tkw.wave(constraints)
-def row_max_add(a: tkl.Memory[M, N, ADDRESS_SPACE, tkl.f32], c: tkl.Memory[M, N, ADDRESS_SPACE, tkl.f32]):
+def row_max_add(a: tkl.Memory[M, N, SPACE, tkl.f32], c: tkl.Memory[M, N, SPACE, tkl.f32]):
     start = tkl.Register[M, tkl.f32](-1e6)
 
     @tkw.iterate(N, init_args=[start])
@@ -120,7 +120,9 @@ def index(n: NodeView, copies: tuple[int, int]) -> dict[str, AxisView] | None:
     if not dims_of(n):
         return None
     inside = n.region != "root"
-    m = AxisView(expr.add(expr.mul(Sym("workgroup_1"), copies[0]), at("M", copies[0], 1)), 1, copies[0], None)
+    m = AxisView(
+        expr.add(expr.mul(Sym("workgroup_1"), copies[0]), at("M", copies[0], 1)), 1, copies[0], None
+    )
     origin: Expr = expr.mul(Sym("step_row_max"), 128) if inside else expr.of(0)
     many = 1 if inside else copies[1]
     lanes = expr.add(expr.mul(Sym("lane"), 2), Sym("element_N"))
@@ -139,7 +141,11 @@ def expanded(before: Snapshot) -> Snapshot:
     nodes: list[NodeView] = []
     for n in before.nodes:
         for copy in coordinates(n):
-            name = n.name if not any(copy.values()) else f"{n.name}_{sum(k[0] == n.name for k in named)}x"
+            name = (
+                n.name
+                if not any(copy.values())
+                else f"{n.name}_{sum(k[0] == n.name for k in named)}x"
+            )
             named[n.name, tuple(copy.items())] = name
             nodes.append(at_copy(n, name, copy))
     by_name = {n.name: n for n in before.nodes}
@@ -195,7 +201,7 @@ def decomposed(before: Snapshot) -> Snapshot:
     nodes: list[NodeView] = []
     stands_for: dict[str, str] = {}
     for n in before.nodes:
-        n = replace(n, operands=tuple(stands_for.get(o, o) for o in n.operands))  # noqa: PLW2901
+        n = replace(n, operands=tuple(stands_for.get(o, o) for o in n.operands))
         if n.op != "max":
             nodes.append(replace(n, origin=n.name))
             continue
@@ -214,7 +220,13 @@ def butterfly(n: NodeView) -> list[NodeView]:
 
     def part(name: str, op: str, *operands: str, **attrs: str) -> NodeView:
         return replace(
-            n, name=f"{n.name}_{name}", op=op, family=FAMILY[op], operands=operands, attrs=attrs, origin=n.name
+            n,
+            name=f"{n.name}_{name}",
+            op=op,
+            family=FAMILY[op],
+            operands=operands,
+            attrs=attrs,
+            origin=n.name,
         )
 
     parts = [part("fold", "fold", *values, dim="N", combine="max")]
@@ -233,7 +245,11 @@ def row_max_add(copies: tuple[int, int] = (1, 4)) -> Recording:
     parts = decomposed(copied)
     states = {
         "trace": (EMPTY, trace, "Record what the kernel does."),
-        "infer-types": (trace, types, "Give every value its type.\n\n%x = read(%a) -> %x : f32[M, N]"),
+        "infer-types": (
+            trace,
+            types,
+            "Give every value its type.\n\n%x = read(%a) -> %x : f32[M, N]",
+        ),
         "infer-indices": (types, indices, "Find which elements each lane holds."),
         "expand": (indices, copied, "One node for each piece of a wave."),
         "decompose-reductions": (copied, parts, "Split each reduction into a fold and shuffles."),
@@ -248,7 +264,7 @@ def row_max_add(copies: tuple[int, int] = (1, 4)) -> Recording:
             for i, (name, (b, a, doc)) in enumerate(states.items())
         ),
         source=SourceText(FILE, FIRST_LINE, SOURCE),
-        mlir='func.func @row_max_add(%a: memref<128x512xf32>) {\n  return\n}\n',
+        mlir="func.func @row_max_add(%a: memref<128x512xf32>) {\n  return\n}\n",
         isa="s_load_dwordx4 s[0:3], s[0:1], 0x0\ns_endpgm\n",
         resources={"registers": 24, "shared memory": 0},
     )
