@@ -8,6 +8,7 @@ import graphviz
 
 from explorer.viz.model import History
 from explorer.viz.scene import Box, Scene, scenes
+from explorer.viz.svg import snapshot_svg
 from explorer.viz.theme import look, symbol
 
 COMMANDS = ("dot", "graphviz-pure")
@@ -16,10 +17,10 @@ COMMANDS = ("dot", "graphviz-pure")
 class GraphvizMissing(RuntimeError):
     """No Graphviz program was found to draw with."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
         super().__init__(
-            f"none of the programs {', '.join(COMMANDS)} is on the PATH; install Graphviz (the "
-            "package is called graphviz) or use to_dot() and draw the text elsewhere"
+            f"{kind} needs one of the programs {', '.join(COMMANDS)}, and none is on the PATH; "
+            "install Graphviz (the package is called graphviz), or ask for svg"
         )
 
 
@@ -74,10 +75,10 @@ def _cluster(picture: Scene, box: Box, anchor: str) -> graphviz.Digraph:
 
 
 def render(history: History, step: int, kind: str = "svg") -> bytes:
-    """The picture drawn by Graphviz's ``dot``, else by ``graphviz-pure``, as ``svg``, ``png``, ...
+    """The picture as ``svg``, ``png``, ...: by ``dot``, else ``graphviz-pure``, else our own SVG.
 
     Raises:
-        GraphvizMissing: neither program is installed.
+        GraphvizMissing: another kind than SVG, and neither program is installed.
     """
     source = to_dot(history, step).source
     for command in COMMANDS:
@@ -85,7 +86,9 @@ def render(history: History, step: int, kind: str = "svg") -> bytes:
             return _run(command, source, kind)
         except FileNotFoundError:
             continue
-    raise GraphvizMissing
+    if kind != "svg":
+        raise GraphvizMissing(kind)
+    return snapshot_svg(scenes(history)[step]).encode()
 
 
 def _run(command: str, source: str, kind: str) -> bytes:
@@ -96,7 +99,7 @@ def _run(command: str, source: str, kind: str) -> bytes:
         subprocess.CalledProcessError: it refused the text.
     """
     done = subprocess.run(
-        [command, f"-T{format}"],
+        [command, f"-T{kind}"],
         input=source.encode(),
         capture_output=True,
         check=True,

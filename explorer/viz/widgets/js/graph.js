@@ -141,7 +141,7 @@ export class GraphPane {
     });
     canvas.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
     canvas.addEventListener("pointerleave", () => this.setHovered(null));
-    new ResizeObserver(() => this.draw()).observe(canvas);
+    new ResizeObserver(() => (this.shared.settle() ? this.draw() : null)).observe(canvas);
   }
 
   /** @param {MouseEvent} e */
@@ -247,7 +247,10 @@ export function sharedCamera(actions) {
   };
   shared.fit = () => set(fit(all().all, size()));
   shared.reset = () => set(null);
-  shared.settle = () => shared.chosen || set(null);
+  shared.settle = () => {
+    if (!shared.chosen) set(null);
+    return shared.chosen;
+  };
   shared.pan = (/** @type {number} */ dx, /** @type {number} */ dy) => {
     const { x, y, scale } = shared.camera;
     set({ x: x - dx / scale, y: y - dy / scale, scale });
