@@ -209,6 +209,13 @@ class TooManyThreads(ExplorerError):
     hint = "use fewer waves: larger wave tiles or smaller waves_per_block"
 
 
+class BadConstraint(ExplorerError):
+    """A constraint made of the wrong things."""
+
+    template = "{kind}: {what} must be {want}, not {found!r}"
+    hint = "tiles and shapes are positive whole numbers, symbols, or sympy expressions of symbols"
+
+
 class SharedMemoryTooLarge(ExplorerError):
     """The kernel needs more shared memory than the target has."""
 
@@ -249,6 +256,13 @@ class NotAValue(ExplorerError):
     hint = "{advice}"
 
 
+class ValueLeftLoop(ExplorerError):
+    """A value used outside of the loop body or the kernel that made it."""
+
+    template = "{op}: {what} is {value}, which belongs to {home}"
+    hint = "return it from the loop's body; the loop's name is then its result"
+
+
 class OutsideKernel(ExplorerError):
     """A kernel operation was called outside of a kernel."""
 
@@ -261,6 +275,13 @@ class BadParameter(ExplorerError):
 
     template = "parameter {name} of {kernel} is annotated with {found}"
     hint = "annotate it as tkl.Memory[M, N, ADDRESS_SPACE, tkl.f32]{more}"
+
+
+class SharedParameter(ExplorerError):
+    """A kernel parameter in shared memory."""
+
+    template = "parameter {name} lives in shared memory, but a kernel is called with global tensors"
+    hint = "bind its address space to tkl.GLOBAL_ADDRESS_SPACE"
 
 
 class BadTypeSpelling(ExplorerError):
@@ -325,11 +346,18 @@ class WrongDType(ExplorerError):
     hint = "convert the operand first: tkw.cast(value, tkl.{example})"
 
 
+class UnsupportedElements(ExplorerError):
+    """An element type that this version has no code for."""
+
+    template = "{name}: {what} of {dtype} elements are not supported"
+    hint = "{advice}"
+
+
 class LiteralDoesNotFit(ExplorerError):
     """A Python number that the other operand's type cannot hold."""
 
-    template = "{op}: the number {value!r} is no {dtype}"
-    hint = "convert the other operand first: tkw.cast(value, tkl.f32)"
+    template = "{op}: {dtype} cannot hold the number {value!r}"
+    hint = "use a number that it can hold, or values of another type: tkw.cast(value, tkl.f32)"
 
 
 class NoSuchDim(ExplorerError):

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -59,4 +60,15 @@ def at(code: CodeType, instruction: int, line: int) -> Location:
     text = linecache.getline(code.co_filename, first)
     # co_positions counts bytes of UTF-8, people count characters.
     column = len(text.encode()[: found[2] or 0].decode(errors="ignore")) if text else found[2] or 0
-    return Location(code.co_filename, first, column, text.rstrip("\n"))
+    return Location(shown_file(code.co_filename), first, column, text.rstrip("\n"))
+
+
+def shown_file(file: str) -> str:
+    """The name people know a file by: ``Cell In[3]`` for a notebook's cell, else the file's own.
+
+    A notebook's cells are compiled from temporary files; IPython knows which cell each one is.
+    """
+    get_ipython: Any = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_ipython() if get_ipython is not None else None
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    return " ".join(named) if named else file

@@ -63,11 +63,10 @@ class NodeView:
     location: Location | None
 
     def __str__(self) -> str:
-        attrs = "".join(f", {k}={v}" for k, v in self.attrs.items())
+        inside = ["%" + o for o in self.operands] + [f"{k}={v}" for k, v in self.attrs.items()]
         at = "".join(f" {d}={c}" for d, c in self.copy.items())
-        operands = ", ".join("%" + o for o in self.operands)
         kind = f" : {self.type}" if self.type else ""
-        return f"%{self.name} = {self.op}({operands}{attrs}){kind}" + (f"  @{at}" if at else "")
+        return f"%{self.name} = {self.op}({', '.join(inside)}){kind}" + (f"  @{at}" if at else "")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.compiler.emit.mlir import Ssa, arith, ir, math, vector
+from explorer.compiler.emit.mlir import Ssa, arith, ir, llvm, math, vector
 from explorer.compiler.lang.dtypes import DType, Kind
 
 _ELEMENT: dict[DType, Any] = {
@@ -101,11 +101,15 @@ class Arithmetic:
     Args:
         fast: whether they may be reordered, contracted and approximated. NaN and infinities keep
             their meaning: masks and starting values are made of them.
+        contracts: whether machine code joins a product and a sum into one rounding by itself.
+            IREE lets LLVM do so on the CPU, whatever the flags say; a fence after each product
+            keeps both roundings.
         loses_nan: whether the target's ``maximumf`` and ``minimumf`` forget a NaN. IREE's lowering
             for ROCm turns them into ``maxnumf`` and ``minnumf``.
     """
 
     fast: bool
+    contracts: bool
     loses_nan: bool
 
     @property
@@ -142,10 +146,18 @@ def compute(code: str, operands: Sequence[Ssa], dtype: DType, how: Arithmetic) -
             lost = arith.cmpf(_COMPARE_FLOAT["uno"], *operands)
             nan = splat(dtype, length(operands[0]), pymath.nan)
             return arith.select(lost, nan, _IGNORING_NAN[name](*operands))
+        case ["arith.mulf"] if how.contracts and not how.fast:
+            return _fenced(arith.mulf(*operands))
         case _:
             dialect, op = code.split(".")
             flags = {"fastmath": how.flags} if how.fast and dtype.is_float else {}
             return getattr(_DIALECTS[dialect], op)(*operands, **flags)
+
+
+def _fenced(value: Ssa) -> Ssa:
+    """``value``, which LLVM may not look behind."""
+    made = llvm.CallIntrinsicOp(value.type, "llvm.arithmetic.fence", [value], [], [])
+    return made.results[0]
 
 
 def convert(value: Ssa, have: DType, want: DType) -> Ssa:

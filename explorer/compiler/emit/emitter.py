@@ -42,7 +42,9 @@ class Emitter:
     def __init__(self, tiling: Tiling, target: Target, *, fast_math: bool) -> None:
         self.tiling = tiling
         self.target = target
-        self.arithmetic = Arithmetic(fast_math, loses_nan=target.family == "rocm")
+        self.arithmetic = Arithmetic(
+            fast_math, contracts=target.family == "cpu", loses_nan=target.family == "rocm"
+        )
         self.positions = Positions()
         self.values: dict[Node, Any] = {}
         self.shared: dict[str, Ssa] = {}

@@ -93,7 +93,7 @@ class TileGraph:
 
     kernel: str
     root: Region = field(default_factory=lambda: Region("root"))
-    _taken: dict[str, int] = field(default_factory=dict[str, int])
+    _taken: dict[str, int] = field(default_factory=lambda: {"root": 0})
     _region: Region | None = None
     _origin: Node | None = None
 

@@ -56,6 +56,8 @@ class Lanes:
     stride: int
     width: int
     repeats: int
+    wave: int
+    """Lanes of the whole wave."""
 
     @property
     def elements(self) -> int:
@@ -113,7 +115,9 @@ class AxisIndex:
     def in_piece(self) -> Expr:
         """Offset of the lane's first element from the start of the piece."""
         d = self.dealt
-        lane = expr.mod(expr.floordiv(Sym("lane"), d.stride), d.lanes)
+        lane = expr.floordiv(Sym("lane"), d.stride)
+        if d.lanes * d.stride < d.wave or d.lanes == 1:
+            lane = expr.mod(lane, d.lanes)
         return expr.mul(lane, d.width)
 
     @cached_property
@@ -132,6 +136,8 @@ class AxisIndex:
         if s.copies == 1:
             return expr.of(0)
         copy = Sym(f"copy_{s.dim}") if self.copy is None else expr.of(self.copy)
+        if s.per_stretch * s.piece == s.stretch:
+            return expr.mul(copy, s.piece)
         return expr.add(
             expr.mul(expr.floordiv(copy, s.per_stretch), s.stretch),
             expr.mul(expr.mod(copy, s.per_stretch), s.piece),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 
@@ -11,6 +12,17 @@ class Kind(Enum):
     FLOAT = "float"
     INTEGER = "integer"
     BOOLEAN = "boolean"
+
+
+_LARGEST = {
+    "f64": float.fromhex("0x1.fffffffffffffp+1023"),
+    "f32": float.fromhex("0x1.fffffep+127"),
+    "f16": 65504.0,
+    "bf16": float.fromhex("0x1.fep+127"),
+    "f8e4m3fn": 448.0,
+    "f8e4m3fnuz": 240.0,
+}
+"""The largest finite number of each float type."""
 
 
 class DType(Enum):
@@ -56,6 +68,15 @@ class DType(Enum):
                 return 16
             case _:
                 return int(self.value[1:])
+
+    def holds(self, value: float) -> bool:
+        """Whether the Python number is an element, after rounding for floats."""
+        if self.is_float:
+            return not math.isfinite(value) or abs(value) <= _LARGEST[self.value]
+        if not math.isfinite(value) or value != int(value):
+            return False
+        half = 1 << (self.bits - 1)
+        return value in (0, 1) if self is DType.I1 else -half <= value < half
 
     @property
     def bytes(self) -> int:

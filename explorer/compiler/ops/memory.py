@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.compiler.errors import WriteDiffers
+from explorer.compiler.errors import LiteralDoesNotFit, WriteDiffers
 from explorer.compiler.ir.graph import Node
 from explorer.compiler.ir.op import Op, Value, op
 from explorer.compiler.ir.types import MemoryType, TileType
@@ -49,7 +49,15 @@ class Register(Op):
     tile: TileType
 
     def result_type(self, node: Node) -> TileType:
-        """As written."""
+        """As written.
+
+        Raises:
+            LiteralDoesNotFit: the element type cannot hold the number.
+        """
+        if not self.tile.dtype.holds(self.value):
+            raise LiteralDoesNotFit(
+                op=self.name, value=self.value, dtype=self.tile.dtype, location=node.location
+            )
         return self.tile
 
     def interpret(self, machine: Any, node: Node) -> Any:

@@ -105,8 +105,10 @@ class _Former:
         groups = _Groups(region, dim.name)
         if not groups.levels:
             return False
-        if groups.escapes() or _carries_in(region, dim.name):
-            self.context.note(f"{dim.name} stays unrolled in {region.name}: a loop there uses it")
+        if groups.blocked() or _carries_in(region, dim.name):
+            self.context.note(
+                f"{dim.name} stays unrolled in {region.name}: a loop there needs all of it"
+            )
             return False
         rebuilt = Region(region.name, arguments=region.arguments)
         waiting = [n for n in region.nodes if not groups.owns(n)]
@@ -222,10 +224,18 @@ class _Groups:
             return any(self.dim in i.dims for i in node.op.inits)
         return self.ends(node) or self.dim in node.dims
 
-    def escapes(self) -> bool:
-        """Whether a loop that stays outside uses a value with the dim."""
-        stays = [n for n in self.nodes if n.op.region is not None and not self.owns(n)]
-        return any(self.dim in value.dims for n in stays for value in captures(n))
+    def blocked(self) -> bool:
+        """Whether a loop of the kernel needs the whole dim at once, so that none may walk it.
+
+        One that goes inside must carry nothing but values with the dim, and may not reduce over
+        it; one that stays outside may not use a value with the dim.
+        """
+        return any(self._blocks(n, n.op) for n in self.nodes if isinstance(n.op, Loop))
+
+    def _blocks(self, node: Node, loop: Loop) -> bool:
+        if not self.owns(node):
+            return any(self.dim in value.dims for value in captures(node))
+        return not all(self.dim in i.dims for i in loop.inits) or _reduces_over(loop, self.dim)
 
     def _depths(self) -> dict[Node, int]:
         """How many reductions over the dim lie before each node."""
@@ -261,6 +271,18 @@ class _Groups:
                     if o in self.original and self.owns(o) and not self._reduces(o)
                 ]
         return (n for n in self.nodes if n in wanted)
+
+
+def _reduces_over(loop: Loop, dim: str) -> bool:
+    """Whether the body reduces over the dim, outside of loops over it."""
+    if loop.axis == dim:
+        return False
+    return any(
+        node.op.dim == dim
+        if isinstance(node.op, Reduce)
+        else isinstance(node.op, Loop) and _reduces_over(node.op, dim)
+        for node in loop.body.nodes
+    )
 
 
 def _uses(node: Node) -> list[Node]:

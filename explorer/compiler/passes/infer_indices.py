@@ -157,7 +157,7 @@ class _Dealer:
         piece = pieces[-1]
         stride, free = self._free(spot)
         if self.target.lanes == 1:
-            return Lanes(1, 1, piece, 1)
+            return Lanes(1, 1, piece, 1, 1)
         widths, element_bytes = self.access.get(spot, ([], 4))
         if widths:
             width = min(widths[0], piece)
@@ -165,7 +165,8 @@ class _Dealer:
             even = power_of_two(ceil_div(math.prod(pieces), free))
             width = min(even, max(1, self.target.vector_bytes // element_bytes), piece)
         lanes = min(power_of_two(ceil_div(piece, width)), free)
-        return Lanes(lanes, stride, width, ceil_div(piece, lanes * width))
+        repeats = ceil_div(piece, lanes * width)
+        return Lanes(lanes, stride, width, repeats, self.tiling.lanes)
 
     def _free(self, spot: Spot) -> tuple[int, int]:
         """(stride, count) of the first lanes that no neighbour uses."""

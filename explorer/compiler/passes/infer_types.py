@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from explorer.compiler.errors import LiteralDoesNotFit, NestedSameAxis
+from explorer.compiler.errors import LiteralDoesNotFit, NestedSameAxis, UnsupportedElements
 from explorer.compiler.ir.graph import Node, Region, TileGraph
+from explorer.compiler.ir.types import MemoryType
 from explorer.compiler.lang.dtypes import DType
 from explorer.compiler.ops.control import Carried, Loop
 from explorer.compiler.ops.elementwise import Elementwise
@@ -39,6 +40,26 @@ def _region(region: Region, around: tuple[Node, ...]) -> None:
             _loop(node, node.op, around)
         node.type = node.op.result_type(node)
         node.typed = True
+        _check_elements(node)
+
+
+def _check_elements(node: Node) -> None:
+    if node.type is None:
+        return
+    dtype = node.type.dtype
+    if isinstance(node.type, MemoryType) and dtype is DType.I1:
+        advice = "keep booleans in i8: write tkw.cast(condition, tkl.i8), read and compare with 0"
+        raise UnsupportedElements(
+            name=node.name, what="tensors", dtype=dtype, advice=advice, location=node.location
+        )
+    if dtype in (DType.F8E4M3FN, DType.F8E4M3FNUZ):
+        raise UnsupportedElements(
+            name=node.name,
+            what="values and tensors",
+            dtype=dtype,
+            advice="use f16 or bf16",
+            location=node.location,
+        )
 
 
 def _loop(node: Node, op: Loop, around: tuple[Node, ...]) -> None:
@@ -68,7 +89,7 @@ def _adopt_literals(node: Node) -> None:
             isinstance(o.op, Literal) and isinstance(o.op.value, float) for o in together
         ):
             dtype = DType.F32
-        if not dtype.is_float and value != int(value):
+        if not dtype.holds(value):
             raise LiteralDoesNotFit(
                 op=node.op.name, value=value, dtype=dtype, location=node.location
             )

@@ -6,17 +6,24 @@ from typing import Any
 
 from torch import fx
 
-from explorer.compiler.errors import LoopWithoutTiling, NotAValue, UnknownDim, UnusedTiling
+from explorer.compiler.errors import (
+    LoopWithoutTiling,
+    NotAValue,
+    SharedParameter,
+    UnknownDim,
+    UnusedTiling,
+)
 from explorer.compiler.ir.graph import Node, Region, TileGraph
+from explorer.compiler.ir.op import Op
 from explorer.compiler.ir.types import MemoryType, TileType
 from explorer.compiler.lang.bindings import Bound, number_of
 from explorer.compiler.lang.tiling import Tiling, ceil_div
-from explorer.compiler.lang.types import AddressSpace, Memory, Register
+from explorer.compiler.lang.types import AddressSpace, Register
 from explorer.compiler.ops import memory
 from explorer.compiler.ops.control import Carried, Iterate, Result
 from explorer.compiler.ops.reduction import REDUCTIONS
 from explorer.compiler.ops.shaping import Broadcast, Cast
-from explorer.compiler.trace.kernel import Kernel
+from explorer.compiler.trace.kernel import Kernel, Parameter
 from explorer.compiler.trace.tracer import end_of_body
 
 
@@ -60,17 +67,20 @@ class _Importer:
                 self.made[node] = self._node(node, target)
 
     def _parameter(self, node: fx.Node) -> Node:
-        position = next(i for i, p in enumerate(self.kernel.parameters) if p.name == node.name)
-        kind = self.kernel.parameters[position].memory
+        position = len(self.made)  # placeholders come first, in order; fx may rename them
+        parameter = self.kernel.parameters[position]
         return self.graph.add(
-            memory.Parameter(position, self._memory_type(kind)),
-            name=node.name,
+            memory.Parameter(position, self._memory_type(parameter)),
+            name=parameter.name,
             location=self.kernel.location,
         )
 
-    def _memory_type(self, kind: Memory) -> MemoryType:
+    def _memory_type(self, parameter: Parameter) -> MemoryType:
+        kind = parameter.memory
         space = kind.space if isinstance(kind.space, AddressSpace) else self.bound[kind.space.name]
         assert isinstance(space, AddressSpace)
+        if space is AddressSpace.SHARED:
+            raise SharedParameter(name=parameter.name, location=self.kernel.location)
         return MemoryType(tuple(d.name for d in kind.dims), kind.dtype, space)
 
     def _node(self, node: fx.Node, target: type[Any]) -> Node:
@@ -87,7 +97,7 @@ class _Importer:
         if target is Carried:
             return self._carried(node)
         made = self._op(target, args, node.kwargs, operand, location)
-        return self.graph.add(made, name=_name(node, made.name), location=location)
+        return self.graph.add(made, name=_name(node, made), location=location)
 
     def _op(self, target: Any, args: Any, attributes: Any, operand: Any, location: Any) -> Any:
         if target is memory.Register:
@@ -171,7 +181,6 @@ class _Importer:
         return dim.name
 
 
-def _name(node: fx.Node, op: str) -> str:
-    # fx makes names unique with suffixes of its own; the graph numbers them anew.
-    stem = node.name.rstrip("0123456789").rstrip("_")
-    return op if stem in ("", op, f"_{op}", f"{op}_") else stem
+def _name(node: fx.Node, op: Op) -> str:
+    """The op's name; a loop's result is named after the loop."""
+    return node.name if isinstance(op, Result) else op.name

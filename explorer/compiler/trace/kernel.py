@@ -12,12 +12,13 @@ from typing import Any
 import sympy
 from torch import fx
 
-from explorer.compiler.errors import BadParameter, KernelReturns, OutsideKernel
+from explorer.compiler.errors import BadConstraint, BadParameter, KernelReturns, OutsideKernel
 from explorer.compiler.lang.bindings import names_in
 from explorer.compiler.lang.constraints import Constraint, DimConstraint, HardwareConstraint
 from explorer.compiler.lang.types import Memory, make_register
-from explorer.compiler.location import Location
+from explorer.compiler.location import Location, shown_file
 from explorer.compiler.record import SourceText
+from explorer.compiler.trace.places import here
 from explorer.compiler.trace.tracer import KernelTracer, current
 
 
@@ -34,7 +35,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], constraints: Sequence[Constraint]) -> None:
         self.function = function
-        self.constraints = tuple(constraints)
+        self.constraints = _checked(constraints)
         self.name = function.__name__
         self.parameters = tuple(_parameters(function))
 
@@ -84,7 +85,7 @@ class Kernel:
             lines, first = inspect.getsourcelines(self.function)
         except (OSError, TypeError):
             return None
-        return SourceText(self.function.__code__.co_filename, first, "".join(lines))
+        return SourceText(shown_file(self.function.__code__.co_filename), first, "".join(lines))
 
     @cached_property
     def size_symbols(self) -> set[str]:
@@ -111,17 +112,41 @@ class Kernel:
         }
 
 
+def _checked(constraints: Any) -> tuple[Constraint, ...]:
+    """The constraints as a tuple, if that is what they are."""
+    listed = isinstance(constraints, list | tuple)
+    many: list[Any] = [*constraints] if listed else [constraints]
+    wrong = [c for c in many if not isinstance(c, Constraint)]
+    if wrong or not listed:
+        raise BadConstraint(
+            kind="tkw.wave",
+            what="the argument",
+            want="a list of constraints",
+            found=[*wrong, *many][0],
+            location=here(),
+        )
+    return tuple(many)
+
+
 def _first_line(function: Callable[..., Any]) -> Location:
     code = function.__code__
     text = linecache.getline(code.co_filename, code.co_firstlineno).rstrip("\n")
-    return Location(code.co_filename, code.co_firstlineno, 0, text)
+    return Location(shown_file(code.co_filename), code.co_firstlineno, 0, text)
 
 
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:
-    return [
-        Parameter(name, _annotation(function, name, p.annotation))
-        for name, p in inspect.signature(function).parameters.items()
-    ]
+    found: list[Parameter] = []
+    for name, p in inspect.signature(function).parameters.items():
+        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            raise BadParameter(
+                name=name,
+                kernel=function.__name__,
+                found=f"{p.annotation} but takes no single argument by position",
+                more=" and write it without * before it",
+                location=_first_line(function),
+            )
+        found.append(Parameter(name, _annotation(function, name, p.annotation)))
+    return found
 
 
 def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import sympy
 from torch import fx
 
 from explorer.compiler.location import Location, caller
 
-_TORCH = str(Path(fx.__file__).parents[1])
+_LIBRARIES = tuple(
+    str(Path(file).parent) for file in (np.__file__, sympy.__file__, str(Path(fx.__file__).parent))
+)
 
 
 def here() -> Location | None:
     """The innermost line of the person's own code."""
-    return caller(ignore=(_TORCH,))
+    return caller(ignore=_LIBRARIES)

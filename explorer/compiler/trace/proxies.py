@@ -49,9 +49,14 @@ class Traced(fx.Proxy):
     def __getitem__(self, item: object) -> Any:
         raise NoAttribute(what="items", location=here())
 
+    def __setitem__(self, item: object, value: object) -> None:
+        raise NotTraceable(
+            what="assigning to items", instead="tkw.write(value, memory)", location=here()
+        )
+
     def __getattr__(self, name: str) -> Any:
-        # Python and notebooks probe for special names; those simply do not exist.
-        if name.startswith(("__", "_repr_", "_ipython_")):
+        # Python, notebooks and libraries probe for private names; those simply do not exist.
+        if name.startswith("_"):
             raise AttributeError(name)
         raise NoAttribute(what=f"attribute {name!r}", location=here())
 

@@ -7,6 +7,7 @@ Symbols are still symbols here: one trace serves all bindings.
 from __future__ import annotations
 
 import inspect
+import numbers
 import operator
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ from explorer.compiler.errors import (
     NotADim,
     NotAValue,
     OutsideKernel,
+    ValueLeftLoop,
     WrongYield,
 )
 from explorer.compiler.ir.op import REGISTRY
@@ -74,6 +76,7 @@ class KernelTracer(fx.Tracer):
     def __init__(self) -> None:
         super().__init__()
         self.graph = fx.Graph(tracer_cls=KernelTracer)
+        self.open_loops: tuple[str, ...] = ()
         self.root = self  # fx asks for a module; a kernel has none
 
     def create_arg(self, a: Any) -> Any:
@@ -88,6 +91,7 @@ class KernelTracer(fx.Tracer):
         """A node that knows its place in the source."""
         node = super().create_node(*args, **kwargs)
         node.meta["location"] = here()
+        node.meta["loops"] = self.open_loops
         return node
 
     def proxy(self, node: fx.Node) -> Traced:
@@ -134,10 +138,10 @@ class KernelTracer(fx.Tracer):
         Raises:
             NotAValue: it is something else.
         """
-        if isinstance(given, TracedValue) or (
-            isinstance(given, int | float) and not isinstance(given, bool)
-        ):
-            return given
+        if isinstance(given, TracedValue):
+            return self._in_scope(op, given, what)
+        if isinstance(given, numbers.Real) and not _is_bool(given):
+            return int(given) if isinstance(given, numbers.Integral) else float(given)
         if isinstance(given, TracedMemory):
             raise NotAValue(
                 op=op,
@@ -155,6 +159,18 @@ class KernelTracer(fx.Tracer):
             advice="values come from tkw.read, tkl.Register[...](number) and operations on them",
             location=here(),
         )
+
+    def _in_scope(self, op: str, given: TracedValue, what: str) -> TracedValue:
+        """``given`` if it is known here.
+
+        Raises:
+            ValueLeftLoop: it was made in the body of a loop that has ended, or in another kernel.
+        """
+        loops: tuple[str, ...] = given.node.meta["loops"]
+        if given.tracer is self and loops == self.open_loops[: len(loops)]:
+            return given
+        home = f"loop {loops[-1]}" if given.tracer is self else "another kernel"
+        raise ValueLeftLoop(op=op, what=what, value=given.node.name, home=home, location=here())
 
     def memory(self, op: str, given: Any) -> TracedMemory:
         """``given`` if it is a parameter of the kernel.
@@ -198,6 +214,7 @@ class KernelTracer(fx.Tracer):
         values = [self.value("iterate", v, f"init_args[{i}]") for i, v in enumerate(inits)]
         _check_signature(name, body, len(values))
         loop = self.create_proxy("call_function", Iterate, (axis, *values), {}, name)
+        self.open_loops = (*self.open_loops, loop.node.name)
         carried = [
             self.create_proxy("call_function", Carried, (loop, i), {}, parameter)
             for i, parameter in enumerate(inspect.signature(body).parameters)
@@ -214,11 +231,16 @@ class KernelTracer(fx.Tracer):
             self.value(f"loop {name}", y, f"returned value {i + 1}") for i, y in enumerate(yielded)
         ]
         self.create_proxy("call_function", end_of_body, (loop, *yields), {}, "end_of_body")
+        self.open_loops = self.open_loops[:-1]
         results = tuple(
             self.create_proxy("call_function", Result, (loop, i), {}, f"{name}_result")
             for i in range(len(values))
         )
         return results[0] if len(results) == 1 else (results or None)
+
+
+def _is_bool(given: Any) -> bool:
+    return isinstance(given, bool)
 
 
 def _as_tuple(returned: Any) -> tuple[Any, ...]:

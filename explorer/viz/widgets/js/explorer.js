@@ -24,6 +24,11 @@ class Explorer {
   constructor(model, el) {
     this.model = model;
     this.view = "both";
+    this.redraw = () => this.panes.forEach((p) => p.draw());
+    this.watcher = new MutationObserver(this.redraw);
+    this.scheme = matchMedia("(prefers-color-scheme: dark)");
+    this.last = /** @type {any} */ (null);
+    this.drawnPass = /** @type {any} */ (null);
     this.recording = unpack(model.get("recording"));
     this.shared = sharedCamera({ select: (n) => this.select(n), toggle: (s) => this.toggle(s) });
     this.panes = [new GraphPane("Before", this.shared), new GraphPane("After", this.shared)];
@@ -51,12 +56,8 @@ class Explorer {
   }
 
   listen() {
-    const redraw = () => this.panes.forEach((p) => p.draw());
-    this.watcher = new MutationObserver(redraw);
     this.watcher.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
-    this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.scheme.addEventListener("change", redraw);
-    this.redraw = redraw;
+    this.scheme.addEventListener("change", this.redraw);
     this.changes = {
       "change:recording": () => this.replace(),
       "change:shown": () => this.follow(),
@@ -69,8 +70,8 @@ class Explorer {
   }
 
   close() {
-    this.watcher?.disconnect();
-    this.scheme?.removeEventListener("change", this.redraw);
+    this.watcher.disconnect();
+    this.scheme.removeEventListener("change", this.redraw);
     for (const [events, callback] of Object.entries(this.changes ?? {})) {
       for (const event of events.split(" ")) this.model.off(event, callback);
     }

@@ -24,9 +24,11 @@ export class GraphPane {
     this.title = h("span", { class: "kx-pane-title", text: title });
     this.empty = h("p", { class: "kx-empty", text: "Nothing yet: this is the first pass." });
     this.element = h("section", { class: "kx-pane" }, this.title, this.canvas, this.empty, this.list);
-    this.scene = null;
-    this.marks = {};
+    this.scene = /** @type {any} */ (null);
+    this.geometry = /** @type {any} */ (null);
     this.places = new Map();
+    this.before = this.places;
+    this.started = -Infinity;
     this.focused = -1;
     this.hovered = null;
     this.frame = 0;
@@ -204,7 +206,8 @@ export class GraphPane {
     const press = () => {
       if (opens) this.shared.toggle(node.stack);
       this.shared.select(node);
-      this.list.querySelector(`[data-node="${CSS.escape(node.name)}"]`)?.focus();
+      const again = this.list.querySelector(`[data-node="${CSS.escape(node.name)}"]`);
+      /** @type {HTMLElement|null} */ (again)?.focus();
     };
     const focus = () => this.setFocused(node.stack.number);
     const pressed = this.scene.selected === node;
