@@ -46,3 +46,18 @@ export function trace(ctx, shape, r) {
     }
   }
 }
+
+/**
+ * Stroke the outline traced last.
+ * @param {{ctx: CanvasRenderingContext2D}} p
+ * @param {string} color
+ * @param {number} width
+ * @param {number[]} dashes
+ */
+export function stroke(p, color, width, dashes) {
+  p.ctx.strokeStyle = color;
+  p.ctx.lineWidth = width;
+  p.ctx.setLineDash(dashes);
+  p.ctx.stroke();
+  p.ctx.setLineDash([]);
+}
