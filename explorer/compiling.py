@@ -192,21 +192,10 @@ class CompiledKernel:
         kind = device.partition(":")[0]
         if kind == "interpreter":
             return tuple(_seconds(lambda: run_graph(self.lowered, arrays)) for _ in range(repeats))
-        self._require(kind, device)
+        require_for(self.target, device)
         if kind == "local":
             return tuple(_seconds(lambda: self._in_process(*arrays)) for _ in range(repeats))
         return self._run_on_gpu(arrays, device, repeats)
-
-    def _require(self, kind: str, device: str) -> None:
-        """Check that the device is here and runs this target's code."""
-        instead = "interpreter, for the lanes of any target; or compile with target='cpu'"
-        try:
-            require(kind, shown=device)
-        except MissingDevice as error:
-            raise MissingDevice(**{**error.facts, "usable": instead}) from None
-        if kind != self.target.device:
-            reason = f"the code is for {self.target.name}"
-            raise MissingDevice(name=device, reason=reason, usable=instead)
 
     def _run_on_gpu(self, arrays: list[Array], device: str, repeats: int) -> tuple[float, ...]:
         payload = {"entry": ENTRY, "device": driver_of(device), "repeats": repeats, "warmup": 0}
@@ -251,3 +240,20 @@ def _seconds(run: Callable[[], None]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
+
+
+def require_for(target: Target, device: str) -> None:
+    """Check that ``device`` is here and runs the target's code.
+
+    Raises:
+        MissingDevice: it is not, or does not.
+    """
+    instead = "interpreter, for the lanes of any target; or compile with target='cpu'"
+    kind = device.partition(":")[0]
+    try:
+        require(kind, shown=device)
+    except MissingDevice as error:
+        raise MissingDevice(**{**error.facts, "usable": instead}) from None
+    if kind != target.device:
+        reason = f"the code is for {target.name}"
+        raise MissingDevice(name=device, reason=reason, usable=instead)

@@ -49,7 +49,7 @@ def explore(
         inputs: one array or tensor for each parameter; the explorer works on copies.
         sliders: symbols and the values their sliders offer.
         target: the machine to compile for; left out: ``cpu``.
-        device: where to run; left out: the target's own.
+        device: where to run; left out: the target's own if it is here, else the interpreter.
         options: as for ``compile``.
 
     Raises:
@@ -57,9 +57,8 @@ def explore(
         BadBinding: a slider's value is no positive whole number.
     """
     made = Exploration(
-        kernel, bindings, inputs, sliders or {}, target or "cpu", Options.of(options)
+        kernel, bindings, inputs, sliders or {}, target or "cpu", Options.of(options), device
     )
-    del device
     made.start()
     return made
 
@@ -83,10 +82,12 @@ class Exploration:
         sliders: Mapping[Any, Sequence[int]],
         target: str,
         options: Options,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.target = target_row(target)
         self.options = options
+        self.device = device
         self.inputs = Inputs(tuple(inputs))
         self.sliders = _checked_sliders(kernel, sliders)
         self.result: Result | None = None
@@ -238,6 +239,7 @@ class Exploration:
             self.inputs,
             self.target,
             self.options,
+            self.device,
             self._workers[0],
             progress,
             shown,

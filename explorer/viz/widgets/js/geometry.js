@@ -7,7 +7,8 @@
  * @typedef {{places: Rect[], lines: number[][], grids: Map<number, Grid>}} Geometry
  */
 
-export const HEADER = 42;
+const READABLE = 0.52;
+const HEADER = 42;
 const PAD = 8;
 const ROOM = 24;
 const CELL_HEIGHT = 20;
@@ -240,19 +241,21 @@ export function fit(bounds, view) {
 }
 
 /**
- * The camera to start with: everything if it can be read then, else what is marked.
+ * The camera to start with: everything if it can be read then, else the full width if that can,
+ * else what is marked.
  * @param {Rect} bounds
  * @param {Rect|null} marked
  * @param {{width: number, height: number}} view
  */
 export function startCamera(bounds, marked, view) {
   const whole = fit(bounds, view);
-  const readable = 0.6;
-  if (whole.scale >= readable) return whole;
+  if (whole.scale >= READABLE) return whole;
   const target = marked ?? bounds;
-  const camera = centred(target, view, Math.max(readable, fit(target, view).scale));
+  const wide = fit({ ...bounds, height: 1 }, view).scale;
+  const camera = centred(target, view, Math.max(READABLE, wide));
+  if (wide >= READABLE) camera.x = centred(bounds, view, camera.scale).x;
   const tall = target.height * camera.scale > view.height;
-  return tall ? { ...camera, y: target.y - 24 / camera.scale } : camera;
+  return tall ? { ...camera, y: target.y - 36 / camera.scale } : camera;
 }
 
 /**
