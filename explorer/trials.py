@@ -166,10 +166,8 @@ class Trial:
         self.progress("running sampled workgroups in the interpreter", 0.7)
         error, allowed = self._lanes(lowered, want)
         verdict = _verdict("interpreter", error, allowed, error, None)
-        why = (
-            "" if self.device else f"{self.target.name} code was compiled, no such device is here; "
-        )
-        text = f"{why}{SAMPLED} sampled workgroups in the interpreter: {verdict.message}"
+        why = "" if self.device else f"{self.target.name} code compiled, no such device is here; "
+        text = f"{why}{SAMPLED} sampled workgroups in the interpreter; {verdict.message}"
         return replace(verdict, message=text)
 
     def _lanes(self, lowered: Lowered, want: list[Array]) -> tuple[float, float]:

@@ -170,6 +170,9 @@ def convert(value: Ssa, have: DType, want: DType) -> Ssa:
             return convert(convert(value, have, DType.F32), DType.F32, want)
         case Kind.FLOAT, Kind.FLOAT:
             return (arith.extf if want.bits > have.bits else arith.truncf)(kind, value)
+        case Kind.INTEGER | Kind.BOOLEAN, Kind.FLOAT if want is DType.BF16:
+            # LLVM's own conversion calls a library function that is not linked.
+            return convert(convert(value, have, DType.F32), DType.F32, want)
         case Kind.FLOAT, Kind.BOOLEAN:
             return arith.cmpf(_COMPARE_FLOAT["une"], value, splat(have, length(value), 0))
         case Kind.INTEGER, Kind.BOOLEAN:

@@ -35,6 +35,7 @@ class Row:
         int_code: the same for integers and booleans.
         takes: kinds of elements allowed.
         compares: whether the result is boolean.
+        widest: most bits of a float element; IREE has no code for wider ones on the CPU.
     """
 
     meaning: Callable[..., Array]
@@ -42,6 +43,7 @@ class Row:
     int_code: str = ""
     takes: tuple[Kind, ...] = FLOATS
     compares: bool = False
+    widest: int = 64
 
 
 class Elementwise(Op):
@@ -52,7 +54,7 @@ class Elementwise(Op):
     def result_type(self, node: Node) -> TileType:
         """The operands' common type, boolean elements for a comparison."""
         dtype = common_dtype(node, self.operands)
-        require_kind(node, self.operands[0], self.row.takes)
+        require_kind(node, self.operands[0], self.row.takes, self.row.widest)
         dims = common_dims(node, self.operands)
         return TileType(dims, DType.I1 if self.row.compares else dtype)
 
@@ -119,11 +121,16 @@ for _name, _symbol, _says, _made in [
     ("exp", "eˣ", "e to the power of x.", Row(np.exp, "math.exp")),
     ("exp2", "2ˣ", "2 to the power of x.", Row(np.exp2, "math.exp2")),
     ("log", "ln", "Natural logarithm; NaN below 0, -inf at 0.", Row(np.log, "math.log")),
-    ("log2", "log₂", "Logarithm to base 2; NaN below 0, -inf at 0.", Row(np.log2, "math.log2")),
+    (
+        "log2",
+        "log₂",
+        "Logarithm to base 2; NaN below 0, -inf at 0.",
+        Row(np.log2, "math.log2", widest=32),
+    ),
     ("sqrt", "√", "Square root; NaN below 0.", Row(np.sqrt, "math.sqrt")),
     ("rsqrt", "1/√", "1 over the square root; inf at 0.", Row(_reciprocal_sqrt, "math.rsqrt")),
     ("reciprocal", "1/x", "1 over x; inf at 0.", Row(np.reciprocal, "reciprocal")),
-    ("tanh", "tanh", "Hyperbolic tangent.", Row(np.tanh, "math.tanh")),
+    ("tanh", "tanh", "Hyperbolic tangent.", Row(np.tanh, "math.tanh", widest=32)),
     ("abs", "|x|", "Absolute value.", Row(np.abs, "math.absf", "math.absi", NUMBERS)),
     ("neg", "-x", "Negative.", Row(np.negative, "arith.negf", "negi", NUMBERS)),
 ]:

@@ -37,19 +37,20 @@ def common_dtype(node: Node, operands: Sequence[Node]) -> DType:
     return dtypes[0]
 
 
-def require_kind(node: Node, operand: Node, kinds: Sequence[Kind]) -> None:
-    """Check that the operand's elements are of one of ``kinds``.
+def require_kind(node: Node, operand: Node, kinds: Sequence[Kind], widest: int = 64) -> None:
+    """Check that the operand's elements are of one of ``kinds`` and of at most ``widest`` bits.
 
     Raises:
         WrongDType: they are not.
     """
     dtype = operand.tile.dtype
-    if dtype.kind not in kinds:
+    if dtype.kind not in kinds or dtype.bits > widest:
+        limit = f" of at most {widest} bits" if widest < 64 else ""
         example = {Kind.FLOAT: DType.F32, Kind.INTEGER: DType.I32, Kind.BOOLEAN: DType.I1}
         raise WrongDType(
             op=node.op.name,
             dtype=dtype,
-            want=" or ".join(k.value for k in kinds) + " elements",
+            want=" or ".join(k.value for k in kinds) + " elements" + limit,
             example=example[kinds[0]],
             location=node.location,
         )

@@ -5,6 +5,7 @@ import { around, arrange, between, fit, hit, startCamera, zoomed } from "./geome
 import { paint, palette } from "./painting.js";
 
 const MOVE_MS = 220;
+const MOST_LISTED = 300;
 
 /**
  * A pane that shows one snapshot.
@@ -184,18 +185,24 @@ export class GraphPane {
     this.shared.zoom(Math.exp(-e.deltaY / 300), { x: e.offsetX, y: e.offsetY });
   }
 
-  /** Rebuild the hidden list: one button a stack, and one a copy where it is opened. */
+  /**
+   * Rebuild the hidden list: one button a stack, and one a copy where it is opened. Of very many
+   * copies only those of the selected stack are listed, since each button costs time.
+   */
   mirror() {
-    const { snapshot, marks, opened } = this.scene;
+    const { snapshot, marks, opened, selected } = this.scene;
+    const open = snapshot.stacks.filter((/** @type {any} */ s) => opened.has(s.key) && s.nodes.length > 1);
+    const few = open.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.nodes.length, 0) <= MOST_LISTED;
+    const listed = new Set(few ? open : open.filter((/** @type {any} */ s) => s === selected?.stack));
     this.list.setAttribute("aria-label", this.scene.title);
-    fill(this.list, ...snapshot.stacks.map((/** @type {any} */ s) => this.mirrorStack(s, marks[s.number], opened.has(s.key))));
+    fill(this.list, ...snapshot.stacks.map((/** @type {any} */ s) => this.mirrorStack(s, marks[s.number], opened.has(s.key), listed.has(s))));
   }
 
-  /** @param {any} stack @param {string[]|undefined} mark @param {boolean} open */
-  mirrorStack(stack, mark, open) {
+  /** @param {any} stack @param {string[]|undefined} mark @param {boolean} open @param {boolean} list */
+  mirrorStack(stack, mark, open, list) {
     const many = stack.nodes.length > 1;
     const words = [stack.label, stack.op, stack.type, many ? `${stack.nodes.length} copies` : "", mark?.[0] ?? ""];
-    const copies = open && many ? stack.nodes.map((/** @type {any} */ n) => h("li", {}, this.mirrorButton(n, n.name, false))) : [];
+    const copies = list ? stack.nodes.map((/** @type {any} */ n) => h("li", {}, this.mirrorButton(n, n.name, false))) : [];
     const button = this.mirrorButton(stack.nodes[0], words.filter(Boolean).join(", "), many);
     if (many) button.setAttribute("aria-expanded", String(open));
     return h("li", {}, button, copies.length ? h("ul", {}, ...copies) : null);

@@ -10,8 +10,14 @@ import { stroke, trace } from "./shapes.js";
 export function palette(element) {
   const style = getComputedStyle(element);
   const value = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  /** @type {Map<string, string>} */
+  const known = new Map(); // reading a style is slow, and each frame asks for the same few
+  const color = (/** @type {string} */ name) => {
+    if (!known.has(name)) known.set(name, value(`--kx-${name}`) || value("--kx-other"));
+    return /** @type {string} */ (known.get(name));
+  };
   return {
-    color: (/** @type {string} */ name) => value(`--kx-${name}`) || value("--kx-other"),
+    color,
     text: value("--kx-text"),
     faint: value("--kx-faint"),
     surface: value("--kx-surface"),
@@ -226,28 +232,42 @@ function paintMark(p, kind, r) {
   ctx.fillText(p.differences[kind][0], r.x - 3, r.y - 2.5);
 }
 
-/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Grid} grid */
+/** The copies of an opened stack: all cells in one path, then those that stand out, then texts.
+ * @param {Picture} p @param {any} stack @param {import("./geometry.js").Grid} grid */
 function paintCells(p, stack, grid) {
+  const { ctx, colors, selected } = p;
+  const cells = stack.nodes.map((/** @type {any} */ _, /** @type {number} */ i) => cell(grid, i, stack.nodes.length));
+  const near = new Set(selected ? [...selected.operands, ...selected.users] : []);
+  const fillCells = (/** @type {(node: any) => boolean} */ which, /** @type {string} */ color, /** @type {number} */ alpha) => {
+    ctx.beginPath();
+    stack.nodes.forEach((/** @type {any} */ node, /** @type {number} */ i) => {
+      if (which(node)) ctx.rect(cells[i].x + 1.5, cells[i].y + 1.5, cells[i].width - 3, cells[i].height - 3);
+    });
+    ctx.globalAlpha = alpha;
+    ctx.fillStyle = color;
+    ctx.fill();
+    ctx.globalAlpha = 1;
+  };
+  fillCells(() => true, colors.color(stack.family), 0.16);
+  fillCells((node) => node === p.hovered, colors.color(stack.family), 0.25);
+  fillCells((node) => near.has(node.id), colors.accent, 0.5);
+  fillCells((node) => node === selected, colors.accent, 1);
+  if (p.camera.scale > 0.4) paintCellTexts(p, stack, cells, labelDims(stack, grid));
+  return stack.nodes.length;
+}
+
+/** @param {Picture} p @param {any} stack @param {import("./geometry.js").Rect[]} cells @param {string[]} dims */
+function paintCellTexts(p, stack, cells, dims) {
   const { ctx, colors } = p;
-  const color = colors.color(stack.family);
-  const shown = labelDims(stack, grid);
   ctx.font = `10px ${colors.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   stack.nodes.forEach((/** @type {any} */ node, /** @type {number} */ i) => {
-    const c = cell(grid, i, stack.nodes.length);
-    const chosen = p.selected === node;
-    const near = p.selected && (p.selected.operands.includes(node.id) || p.selected.users.includes(node.id));
-    ctx.beginPath();
-    ctx.roundRect(c.x + 1.5, c.y + 1.5, c.width - 3, c.height - 3, 3);
-    ctx.globalAlpha = chosen ? 1 : near ? 0.55 : p.hovered === node ? 0.35 : 0.16;
-    ctx.fillStyle = chosen || near ? colors.accent : color;
-    ctx.fill();
-    ctx.globalAlpha = 1;
-    ctx.fillStyle = chosen ? colors.surface : colors.text;
-    if (p.camera.scale > 0.4) ctx.fillText(shown.map((d) => node.copy[d]).join(","), c.x + c.width / 2, c.y + c.height / 2);
+    const c = cells[i];
+    if (!visible(p, c)) return;
+    ctx.fillStyle = p.selected === node ? colors.surface : colors.text;
+    ctx.fillText(dims.map((d) => node.copy[d]).join(","), c.x + c.width / 2, c.y + c.height / 2);
   });
-  return stack.nodes.length;
 }
 
 /** @param {any} stack @param {import("./geometry.js").Grid} grid */

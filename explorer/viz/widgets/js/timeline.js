@@ -13,7 +13,7 @@ export function makeTimeline(choose) {
   const update = (recording, shown) => {
     const had = list.contains(document.activeElement);
     const most = Math.max(1, ...recording.passes.map(total));
-    fill(list, ...recording.passes.map((/** @type {any} */ p) => h("li", {}, passButton(p, p === shown, most, recording.differences, choose))));
+    fill(list, ...recording.passes.map((/** @type {any} */ p) => h("li", { class: `kx-step-${p.status}` }, passButton(p, p === shown, most, recording.differences, choose))));
     const current = /** @type {HTMLElement|null} */ (list.querySelector("[aria-current]"));
     current?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
     if (had) current?.focus();
