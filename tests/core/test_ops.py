@@ -219,7 +219,11 @@ def agree(found: Array, want: Array, dtype: DType, name: str) -> None:
 
 def elementwise_ops(dtype: DType) -> dict[str, type[Op]]:
     """The ops of the tables that take elements of ``dtype``."""
-    return {n: o for n, o in {**UNARY, **BINARY}.items() if dtype.kind in row(o).takes}
+    return {
+        n: o
+        for n, o in {**UNARY, **BINARY}.items()
+        if dtype.kind in row(o).takes and dtype.bits <= row(o).widest
+    }
 
 
 def result_dtype(made: type[Op], dtype: DType) -> DType:
