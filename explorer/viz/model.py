@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -132,10 +132,15 @@ def changed_fields(
 
 @dataclass(frozen=True)
 class Birth:
-    """The first snapshot that has an ancestor of a node, and that ancestor."""
+    """The first snapshot that has an ancestor of a node, and that ancestor.
+
+    ``copy`` holds the coordinates of the node, or of the nearest ancestor that has any: the parts
+    of a copy belong to that copy.
+    """
 
     step: int
     name: str
+    copy: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,8 +161,9 @@ class History:
         self._births: list[dict[str, Birth]] = []
         for step, source in enumerate(self._sources):
             earlier = self._births[-1] if self._births else {}
+            nodes = self._nodes[step]
             self._births.append(
-                {n: _birth(step, n, earlier.get(s) if s else None) for n, s in source.items()}
+                {n: _birth(step, nodes[n], earlier.get(s or "")) for n, s in source.items()}
             )
 
     def births(self, step: int) -> dict[str, Birth]:
@@ -181,8 +187,9 @@ class History:
         return stacks(self.recording.passes[step].after, self._births[step])
 
 
-def _birth(step: int, name: str, earlier: Birth | None) -> Birth:
-    return earlier or Birth(step, name)
+def _birth(step: int, node: NodeView, earlier: Birth | None) -> Birth:
+    first = earlier or Birth(step, node.name)
+    return replace(first, copy=tuple(sorted(node.copy.items()))) if node.copy else first
 
 
 @dataclass(frozen=True)
@@ -214,8 +221,8 @@ def stacks(snapshot: Snapshot, births: Mapping[str, Birth]) -> tuple[Stack, ...]
     for node in snapshot.nodes:
         birth = births[node.name]
         kin = f"{birth.step}/{birth.name}/{node.region}/{node.op}"
-        place = (kin, tuple(sorted(node.copy.items())))
-        groups[f"{kin}/{seen[place]}"].append(node)
+        place = (kin, birth.copy)
+        groups[f"{kin}/{seen[place]}"].append(replace(node, copy=dict(birth.copy)))
         seen[place] += 1
     return tuple(Stack(key, _label(nodes, births), tuple(nodes)) for key, nodes in groups.items())
 

@@ -121,6 +121,16 @@ def test_parts_with_the_same_coordinates_stand_in_different_stacks() -> None:
     assert [len(s.nodes) for s in shuffles] == [2] * 6
 
 
+def test_parts_without_coordinates_belong_to_the_copy_they_were_made_from() -> None:
+    whole = recordings.row_max_add((2, 4))
+    last = whole["decompose-reductions"]
+    bare = tuple(replace(n, copy={}) if n.op == "fold" else n for n in last.after.nodes)
+    record = replace(last, after=Snapshot(bare, last.after.regions))
+    history = History(replace(whole, passes=(*whole.passes[:4], record)))
+    [fold] = [s for s in history.stacks(4) if s.first.op == "fold"]
+    assert [n.copy for n in fold.nodes] == [{"M": 0}, {"M": 1}]
+
+
 def test_a_stack_keeps_its_key_from_pass_to_pass() -> None:
     history = History(recordings.row_max_add())
     keys = [{s.label: s.key for s in history.stacks(step)}["add"] for step in range(6)]
