@@ -162,31 +162,39 @@ def _fenced(value: Ssa) -> Ssa:
 
 def convert(value: Ssa, have: DType, want: DType) -> Ssa:
     """A vector with its elements converted; floats round to nearest even, to integers cut off."""
-    kind = vector_type(want, length(value))
+    if have is want:
+        return value
+    if want is DType.I1:
+        zero = splat(have, length(value), 0)
+        if have.is_float:
+            return arith.cmpf(_COMPARE_FLOAT["une"], value, zero)
+        return arith.cmpi(_COMPARE_INT["ne"], value, zero)
+    if _goes_by_f32(have, want):
+        return convert(convert(value, have, DType.F32), DType.F32, want)
+    return _conversion(have, want)(vector_type(want, length(value)), value)
+
+
+def _goes_by_f32(have: DType, want: DType) -> bool:
+    """Between f16 and bf16; and from integers to bf16, which else calls code that is not linked."""
+    if have.is_float:
+        return want.is_float and have.bits == want.bits
+    return want is DType.BF16
+
+
+def _conversion(have: DType, want: DType) -> Any:
     match have.kind, want.kind:
-        case _ if have is want:
-            return value
-        case Kind.FLOAT, Kind.FLOAT if have.bits == want.bits:
-            return convert(convert(value, have, DType.F32), DType.F32, want)
         case Kind.FLOAT, Kind.FLOAT:
-            return (arith.extf if want.bits > have.bits else arith.truncf)(kind, value)
-        case Kind.INTEGER | Kind.BOOLEAN, Kind.FLOAT if want is DType.BF16:
-            # LLVM's own conversion calls a library function that is not linked.
-            return convert(convert(value, have, DType.F32), DType.F32, want)
-        case Kind.FLOAT, Kind.BOOLEAN:
-            return arith.cmpf(_COMPARE_FLOAT["une"], value, splat(have, length(value), 0))
-        case Kind.INTEGER, Kind.BOOLEAN:
-            return arith.cmpi(_COMPARE_INT["ne"], value, splat(have, length(value), 0))
+            return arith.extf if want.bits > have.bits else arith.truncf
         case Kind.FLOAT, _:
-            return arith.fptosi(kind, value)
+            return arith.fptosi
         case Kind.BOOLEAN, Kind.FLOAT:
-            return arith.uitofp(kind, value)
+            return arith.uitofp
         case _, Kind.FLOAT:
-            return arith.sitofp(kind, value)
+            return arith.sitofp
         case Kind.BOOLEAN, _:
-            return arith.extui(kind, value)
+            return arith.extui
         case _:
-            return (arith.extsi if want.bits > have.bits else arith.trunci)(kind, value)
+            return arith.extsi if want.bits > have.bits else arith.trunci
 
 
 def halves(shape: tuple[int, ...], axis: int) -> tuple[NDArray[Any], NDArray[Any], int]:
