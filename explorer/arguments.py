@@ -39,6 +39,7 @@ def check_arguments(
             advice="give one array for each parameter of the kernel",
         )
     arrays = [_checked(p, a, tiling) for p, a in zip(kernel.parameters, arguments, strict=True)]
+    _check_writeable(kernel, arrays, written(graph))
     _check_overlap(kernel, arrays, written(graph))
     return arrays
 
@@ -67,6 +68,17 @@ def _checked(parameter: Parameter, argument: Any, tiling: Tiling) -> Array:
             advice=f"convert it to {memory.dtype}, or annotate the parameter with its type",
         )
     return array
+
+
+def _check_writeable(kernel: Kernel, arrays: Sequence[Array], outputs: set[str]) -> None:
+    for parameter, array in zip(kernel.parameters, arrays, strict=True):
+        if parameter.name in outputs and not array.flags.writeable:
+            raise WrongArgument(
+                name=parameter.name,
+                found="a read-only array",
+                want="one that it can write",
+                advice="pass a copy: array.copy()",
+            )
 
 
 def _check_overlap(kernel: Kernel, arrays: Sequence[Array], outputs: set[str]) -> None:

@@ -170,7 +170,8 @@ def convert(value: Ssa, have: DType, want: DType) -> Ssa:
             return arith.cmpf(_COMPARE_FLOAT["une"], value, zero)
         return arith.cmpi(_COMPARE_INT["ne"], value, zero)
     if _goes_by_f32(have, want):
-        return convert(convert(value, have, DType.F32), DType.F32, want)
+        # The fence keeps LLVM from joining both steps into the one that is to be avoided.
+        return convert(_fenced(convert(value, have, DType.F32)), DType.F32, want)
     return _conversion(have, want)(vector_type(want, length(value)), value)
 
 

@@ -83,7 +83,9 @@ class NeverWritten(EmulationFault):
 class BarrierNotReached(EmulationFault):
     """Some waves of a workgroup wait at a barrier that the others never reach."""
 
-    template = "waits at a barrier, but wave(s) {missing} of the workgroup ended without reaching it"
+    template = (
+        "waits at a barrier, but wave(s) {missing} of the workgroup ended without reaching it"
+    )
     hint = "a barrier must not lie in a branch that only some waves take"
 
 

@@ -104,7 +104,7 @@ class Waves:
 
     @property
     def active(self) -> Array:
-        """bool [selected wave, lane]: the lanes that take part (the EXEC mask)."""
+        """Bool [selected wave, lane]: the lanes that take part (the EXEC mask)."""
         if self._active is None:
             self._active = self.lane_mask(EXEC)
             self._full = bool(self._active.all())
@@ -186,7 +186,7 @@ class Waves:
     # --- faults -----------------------------------------------------------------------------------
 
     def wave_numbers(self) -> Array:
-        """int [selected wave]: their places among all waves that run together."""
+        """Int [selected wave]: their places among all waves that run together."""
         return np.arange(self.layout.count)[self.selected]
 
     def lane_name(self, wave: int, lane: int | None) -> str:
@@ -220,5 +220,5 @@ def spread_bits(words: Array) -> Array:
 
 
 def gather_bits(mask: Array) -> Array:
-    """bool [..., 32 * word] -> uint32 [..., word], lowest bit first."""
+    """Bool [..., 32 * word] -> uint32 [..., word], lowest bit first."""
     return np.packbits(mask, axis=-1, bitorder="little").view(np.uint32)

@@ -25,6 +25,9 @@ def _refuse(what: str) -> NoReturn:
 class Traced(fx.Proxy):
     """Base of stand-ins: no look into the value is possible."""
 
+    _op_priority = 1e9
+    """sympy leaves an operator to the operand with the higher one: ``N * value`` comes here."""
+
     def __bool__(self) -> bool:
         _refuse(_BRANCH)
 
