@@ -17,6 +17,7 @@ from explorer.compiler.emit.module import Module, emit_module
 from explorer.compiler.emit.shell import ENTRY
 from explorer.compiler.errors import ExplorerError
 from explorer.compiler.interpret.machine import Array
+from explorer.compiler.ir.snapshot import forget_origins, snapshot
 from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.targets import target as target_row
@@ -63,17 +64,19 @@ def compile(  # noqa: A001 (the name people know)
 
 def emit(lowered: Lowered, options: Options) -> tuple[Lowered, Module]:
     """Emit MLIR and record it as the last pass."""
-    graph = lowered.recording.passes[-1].after
+    before = lowered.recording.passes[-1].after
+    forget_origins(lowered.graph)
+    graph = snapshot(lowered.graph)
     start = time.perf_counter()
     try:
         module = emit_module(
             lowered.graph, lowered.tiling, lowered.target, fast_math=options.fast_math
         )
     except ExplorerError as error:
-        failed = PassRecord(EMIT, _EMIT_DOC, "failed", graph, graph, 0.0, str(error))
+        failed = PassRecord(EMIT, _EMIT_DOC, "failed", before, graph, 0.0, str(error))
         error.recording = _with(lowered.recording, failed)
         raise
-    record = PassRecord(EMIT, _EMIT_DOC, "unchanged", graph, graph, time.perf_counter() - start)
+    record = PassRecord(EMIT, _EMIT_DOC, "unchanged", before, graph, time.perf_counter() - start)
     recording = replace(_with(lowered.recording, record), mlir=module.text)
     return replace(lowered, recording=recording), module
 

@@ -210,7 +210,7 @@ def load(path: str | Path) -> Recording:
     try:
         data: Any = json.loads(Path(path).read_text(encoding="utf-8"))
         return from_json(data)
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as e:
+    except (LookupError, TypeError, AttributeError, ValueError) as e:
         msg = f"{path} is not a recording: {type(e).__name__}: {e}"
         raise ValueError(msg) from e
 
@@ -265,8 +265,8 @@ def from_json(data: Mapping[str, Any]) -> Recording:
             name=p["name"],
             doc=p["doc"],
             status=p["status"],
-            before=snapshots[int(p["before"])],
-            after=snapshots[int(p["after"])],
+            before=_at(snapshots, p["before"]),
+            after=_at(snapshots, p["after"]),
             seconds=p["seconds"],
             error=p["error"],
             notes=tuple(p["notes"]),
@@ -285,6 +285,12 @@ def from_json(data: Mapping[str, Any]) -> Recording:
         resources=dict(data["resources"]),
         options=dict(data["options"]),
     )
+
+
+def _at(snapshots: list[Snapshot], number: int) -> Snapshot:
+    if number < 0:
+        raise IndexError(number)
+    return snapshots[number]
 
 
 def snapshot_to_json(s: Snapshot) -> dict[str, Any]:

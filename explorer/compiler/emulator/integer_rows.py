@@ -137,7 +137,6 @@ for _width in ("u16", "i16", "u32", "i32"):
 
 for _bits in ("16", "32", "64"):
     _shift = f"u{_bits} <- {'u16' if _bits == '16' else 'u32'} u{_bits}"
-    _names = {"lshlrev": f"b{_bits}", "lshrrev": f"b{_bits}", "ashrrev": f"i{_bits}"}
     add(INTEGER, f"v_lshlrev_b{_bits}", _shift, _reversed(shift_left))
     add(INTEGER, f"v_lshrrev_b{_bits}", _shift, _reversed(shift_right))
     add(INTEGER, f"v_ashrrev_i{_bits}", _shift.replace(f"u{_bits}", f"i{_bits}"), _reversed(shift_right))
@@ -150,7 +149,6 @@ for _bits in ("16", "32"):
     add(INTEGER, f"v_xor_b{_bits}", _two, np.bitwise_xor)
     add(INTEGER, f"v_not_b{_bits}", f"u{_bits} <- u{_bits}", np.invert)
 
-add(INTEGER, "v_lshlrev_b64", "u64 <- u32 u64", _reversed(shift_left))
 add(INTEGER, "v_xnor_b32", _U32, lambda a, b: ~(a ^ b))
 add(INTEGER, "v_add3_u32", _U32_3, lambda a, b, c: a + b + c)
 add(INTEGER, "v_lshl_add_u32", _U32_3, lambda a, b, c: shift_left(a, b) + c)

@@ -76,7 +76,8 @@ def _postpone(graph: TileGraph, home: Region, node: Node, slot: int) -> None:
                 partial = graph.add(
                     result.op, name=f"{result.name}_partial", type=kind, index=index
                 )
-            # The result keeps its node, so that its users need no change.
+            # The result keeps its node, so that its users need no change; it is the reduction now.
+            result.location = reduction.location
             result.op = reduce.replaced({"source": (partial,), "init": init})
 
 
