@@ -13,7 +13,8 @@ import torch
 import explorer
 import explorer.lang as tkl
 from core.cases import BLOCK_N, NUMPY, Array, Case
-from core.kernels import ANY, ZOO, case
+from core.kernels import ZOO, case
+from core.zoo import ANY
 from explorer.compiler.lang.dtypes import DType
 from explorer.compiler.runtime.errors import MissingDevice
 from explorer.compiling import CompiledKernel

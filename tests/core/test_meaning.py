@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import explorer.lang as tkl
 import explorer.wave as tkw
 from core.cases import BLOCK_M, BLOCK_N, SPACE, Case, M, N, Reference, close
-from core.kernels import ANY, FLOAT, ZOO, case
+from core.kernels import ZOO, case
 from core.meanings import meanings
 from core.random_kernels import cases, whole_numbers
+from core.zoo import ANY, FLOAT
 from explorer.compiler.errors import (
     ExplorerError,
     NeededTwice,
@@ -49,13 +50,13 @@ def test_every_pass_keeps_the_meaning_of_integers(name: str) -> None:
     check_every_pass(case(name, tkl.i32, 2, 65), "gfx1100")
 
 
-@pytest.mark.parametrize("dtype", [tkl.f16, tkl.bf16, tkl.f64])
+@pytest.mark.parametrize("dtype", [tkl.f16, tkl.bf16])
 @pytest.mark.parametrize("name", sorted(FLOAT.keys() - {"through_f32"}))
 def test_every_pass_keeps_the_meaning_of_other_floats(name: str, dtype: DType) -> None:
     check_every_pass(case(name, dtype, 2, 65), "gfx942")
 
 
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 127, 128, 129, 500])
+@pytest.mark.parametrize("n", [1, 63, 128, 129])
 @pytest.mark.parametrize("name", ["row_max_add", "online_softmax", "naive_softmax", "layer_norm"])
 def test_any_length_of_the_row_will_do(name: str, n: int) -> None:
     check_every_pass(case(name, m=2, n=n), "gfx942")
@@ -68,7 +69,7 @@ def test_tiles_never_change_the_meaning(name: str, block_m: int, block_n: int) -
     check_every_pass(case(name, m=5, n=100).bound(tiles), "gfx1100", limit=64)
 
 
-@pytest.mark.parametrize("limit", [1, 2])
+@pytest.mark.parametrize("limit", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(ZOO.keys() - {"nested_loops"}))
 def test_generated_loops_keep_the_meaning(name: str, limit: int) -> None:
     small = case(name, m=2, n=100)
