@@ -26,7 +26,8 @@ from explorer.compiler.runtime.cache import cache_key, shared_cache
 from explorer.compiler.runtime.devices import driver_of, require
 from explorer.compiler.runtime.errors import MissingDevice
 from explorer.compiler.runtime.executable import Executable
-from explorer.compiler.runtime.worker import Worker, shared_worker
+from explorer.compiler.runtime.pool import workers
+from explorer.compiler.runtime.worker import Worker
 from explorer.compiler.trace.kernel import Kernel
 from explorer.interpreting import run_graph
 
@@ -58,7 +59,8 @@ def compile(  # noqa: A001 (the name people know)
     row = target_row(target or "cpu")
     chosen = Options.of(options)
     lowered, module = emit(lower(kernel, bindings, row, chosen), chosen)
-    executable = build(module, row)
+    with workers().lease() as worker:
+        executable = build(module, row, worker)
     return CompiledKernel(kernel, lowered, module, executable)
 
 
@@ -85,13 +87,12 @@ def _with(recording: Recording, record: PassRecord) -> Recording:
     return replace(recording, passes=(*recording.passes, record))
 
 
-def build(module: Module, target: Target, worker: Worker | None = None) -> Executable:
-    """Machine code for a module: from the cache, else compiled in the worker process."""
+def build(module: Module, target: Target, worker: Worker) -> Executable:
+    """Machine code for a module: from the cache, else compiled in the worker's process."""
     cache = shared_cache()
     key = cache_key(module.text, target=target.name)
     if (found := cache.get(key)) is not None:
         return found
-    worker = worker or shared_worker()
     reply = worker.call("compile", {"mlir": module.located, "target": target.name})
     made = Executable(
         reply.arrays[0].tobytes(),
@@ -203,7 +204,8 @@ class CompiledKernel:
     def _run_on_gpu(self, arrays: list[Array], device: str, repeats: int) -> tuple[float, ...]:
         payload = {"entry": ENTRY, "device": driver_of(device), "repeats": repeats, "warmup": 0}
         module = np.frombuffer(self.executable.vmfb, np.uint8)
-        reply = shared_worker().call("run", payload, [module, *arrays])
+        with workers().lease() as worker:
+            reply = worker.call("run", payload, [module, *arrays])
         for array, result in zip(self._outputs(arrays), reply.arrays, strict=True):
             array[...] = result
         return tuple(reply.payload["seconds"])

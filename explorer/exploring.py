@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import target as target_row
 from explorer.compiler.record import Recording
 from explorer.compiler.runtime.errors import Cancelled
+from explorer.compiler.runtime.pool import workers
 from explorer.compiler.runtime.worker import Worker
 from explorer.compiler.trace.kernel import Kernel
 from explorer.trials import Inputs, Result, Superseded, Trial, failed
@@ -96,7 +98,7 @@ class Exploration:
         self._newest = Request(0, start)
         self._done = 0
         self._closed = False
-        self._workers = [Worker(), Worker()]
+        self._worker: Worker | None = None
         self.recording, problem = self._first_look()
         self.widget = ExplorerWidget(
             self.recording,
@@ -106,7 +108,6 @@ class Exploration:
         )
         if problem:
             self.widget.show_error(problem)
-        weakref.finalize(self, _close, self._workers)
 
     # --- what people call ---
 
@@ -166,14 +167,17 @@ class Exploration:
         return self.widget.describe()
 
     def close(self) -> None:
-        """End the thread and the child processes."""
+        """End the thread, and the child process if one is at work."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        _close(self._workers)
+        self._interrupt()
 
     def __repr__(self) -> str:
         return f"<exploration of {self.kernel.name} for {self.target.name}>"
+
+    def _ipython_display_(self) -> None:
+        self.widget._ipython_display_()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.widget._repr_mimebundle_(**kwargs)
@@ -182,8 +186,7 @@ class Exploration:
 
     def start(self) -> None:
         """Begin with the first settings."""
-        for worker in self._workers:
-            worker.warm()
+        workers().warm()
         with self._changed:
             self._newest = Request(1, self._newest.bindings)
         thread = threading.Thread(target=_work, args=(weakref.ref(self),), daemon=True)
@@ -200,7 +203,8 @@ class Exploration:
     def handle(self, request: Request) -> None:
         """Do what a request asks for and show it."""
         try:
-            result = self._trial(request).run(request.bindings)
+            with workers().lease() as worker, self._working_with(worker):
+                result = self._trial(request, worker).run(request.bindings)
         except (Superseded, Cancelled):
             return
         except ExplorerError as error:
@@ -224,7 +228,7 @@ class Exploration:
             self._done = max(self._done, request.serial)
             self._changed.notify_all()
 
-    def _trial(self, request: Request) -> Trial:
+    def _trial(self, request: Request, worker: Worker) -> Trial:
         def progress(what: str, share: float) -> None:
             self._stop_if_old(request)
             self.widget.show_progress(what, share)
@@ -240,7 +244,7 @@ class Exploration:
             self.target,
             self.options,
             self.device,
-            self._workers[0],
+            worker,
             progress,
             shown,
         )
@@ -258,12 +262,20 @@ class Exploration:
         self.widget.show_error(str(error))
 
     def _interrupt(self) -> None:
-        """End the child that works for an older request; the spare one takes its place."""
-        busy, spare = self._workers
-        if busy.busy:
-            self._workers[:] = [spare, busy]
-            busy.cancel()
-            busy.warm()
+        """End the child that works for an older request; a spare one takes its place."""
+        with self._changed:
+            if self._worker is not None:
+                self._worker.cancel()
+
+    @contextmanager
+    def _working_with(self, worker: Worker) -> Generator[None]:
+        with self._changed:
+            self._worker = worker
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._worker = None  # from here on it may work for others
 
     def _first_look(self) -> tuple[Recording, str]:
         """What the passes make of the first settings, and what they say against them."""
@@ -305,11 +317,6 @@ def _work(reference: weakref.ref[Exploration]) -> None:
         if request is not None:
             exploration.handle(request)
         del exploration, request
-
-
-def _close(workers: Sequence[Worker]) -> None:
-    for worker in workers:
-        worker.close()
 
 
 def _checked_sliders(

@@ -25,7 +25,7 @@ from explorer.compiler.runtime.errors import (
     WorkerDied,
 )
 from explorer.compiler.runtime.wire import encode, receive
-from explorer.compiler.runtime.worker import Worker, shared_worker
+from explorer.compiler.runtime.worker import Worker
 from runtime.modules import doubled
 
 FAULTS = "runtime.faults"
@@ -327,25 +327,3 @@ def test_the_child_dies_with_its_parent_even_in_a_task() -> None:
         assert runs(child)
         parent.kill()
     assert eventually(lambda: not runs(child))
-
-
-ENDING = """
-from explorer.compiler.runtime.worker import shared_worker
-assert shared_worker() is shared_worker()
-shared_worker().call("ping", {})
-print(shared_worker().pid)
-"""
-
-
-def test_the_shared_worker_is_closed_at_the_end() -> None:
-    assert isinstance(shared_worker(), Worker)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ENDING],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stderr == ""
-    assert eventually(lambda: not runs(int(done.stdout)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from explorer.compiler.ir.graph import Node, TileGraph
+from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.ir.index import AxisIndex, Index
 from explorer.compiler.ir.op import Op
 from explorer.compiler.ir.rewrite import rewrite
@@ -29,14 +29,28 @@ def decompose_reductions(graph: TileGraph, context: Context) -> None:
         %t = maximum(%l, shuffle-xor(%l, offset=1))     offsets 1, 2, 4, ...
         shared-store(%t); barrier; maximum(shared-load(wave=0), shared-load(wave=1))
     """
-    looped = {node for region, node in graph.walk() if region is not graph.root}
+    alone = _alone_in_loop(graph, context.tiling)
 
     def rule(node: Node) -> Node | None:
         if not isinstance(node.op, Reduce):
             return None
-        return _Decomposer(graph, context.tiling, node, node.op).total(again=node in looped)
+        return _Decomposer(graph, context.tiling, node, node.op).total(again=node in alone)
 
     rewrite(graph, rule)
+
+
+def _alone_in_loop(graph: TileGraph, tiling: Tiling) -> set[Node]:
+    """Reductions that are the only ones across waves in the body of their loop.
+
+    Where there are several, the barriers of one keep the steps of the others apart: between the
+    last read of a buffer and the next step's write lies another reduction's barrier.
+    """
+    exchanging: dict[Region, list[Node]] = {}
+    for region, node in graph.walk():
+        if isinstance(node.op, Reduce) and tiling[node.op.dim].waves > 1:
+            exchanging.setdefault(region, []).append(node)
+    looped = (nodes for region, nodes in exchanging.items() if region is not graph.root)
+    return {nodes[0] for nodes in looped if len(nodes) == 1}
 
 
 def combined_copies(graph: TileGraph, op: Reduce) -> Node:
@@ -77,7 +91,7 @@ class _Decomposer:
         self.axis: AxisIndex = op.source[0].placed[op.dim]
 
     def total(self, *, again: bool) -> Node:
-        """The node that holds the result; ``again``: a loop comes by here more than once."""
+        """The node that holds the result; ``again``: no barrier keeps a loop's steps apart yet."""
         folded = self._add(Fold(combined_copies(self.graph, self.op), self.op.dim, self.op.name))
         total = self._across_lanes(folded)
         if self.tiling[self.op.dim].waves > 1:

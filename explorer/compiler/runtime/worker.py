@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import signal
@@ -12,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from io import BufferedReader
 from typing import BinaryIO, cast
 
@@ -282,11 +280,3 @@ def _error_classes(base: type[ExplorerError]) -> Iterator[type[ExplorerError]]:
     yield base
     for derived in base.__subclasses__():
         yield from _error_classes(derived)
-
-
-@cache
-def shared_worker() -> Worker:
-    """The worker of this process; it is closed when the process ends."""
-    worker = Worker()
-    atexit.register(worker.close)
-    return worker
