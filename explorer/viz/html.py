@@ -24,6 +24,13 @@ SCALE = 0.8
 """Static pictures are drawn at this part of the full size."""
 GREY = "#8886"
 EDGE = "#888"
+STANDBY = "kx-static"
+"""Class of static forms that a live view hides; ``explorer.js`` looks for it."""
+NO_DEAD_VIEW = (
+    f".jp-OutputArea-child:has(.{STANDBY}) + .jp-OutputArea-child "
+    "> .jp-OutputArea-output.jupyter-widgets:not(:has(*)){display:none}"
+)
+"""Hides a live view that consists of a message only."""
 
 
 def recording_html(recording: Recording) -> str:
@@ -41,6 +48,19 @@ def recording_html(recording: Recording) -> str:
         *(_details(p) for p in recording.passes),
         style="font-family:sans-serif;font-size:13px;line-height:1.45",
     )
+
+
+def standby_html(recording: Recording) -> str:
+    """The static form as it stands beside a live view: alone on the page while there is no kernel.
+
+    JupyterLab shows the live view of an output and nothing else of it, even when its kernel is gone
+    and there is nothing to show. So this is an output of its own, above the live one, which hides
+    it. The style element, kept in trusted notebooks only, takes away the line that says that the
+    model was not found; in others the live view is not shown at all.
+    """
+    hint = _tag("p", "Run the cell to make this picture live.", style="opacity:0.7;margin:4px 0")
+    picture = _tag("div", recording_html(recording), hint, **{"class": STANDBY})
+    return _tag("style", NO_DEAD_VIEW) + picture
 
 
 def _tag(name: str, *children: str, style: str = "", **attributes: str) -> str:

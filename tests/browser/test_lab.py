@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from explorer.viz.html import recording_html
-from tests.browser.lab import Lab, Watched, watched_page
+from tests.browser.lab import IDLE, Lab, Watched, watched_page
 from tests.viz import recordings
 
 pytestmark = pytest.mark.browser
@@ -125,6 +126,82 @@ def test_dark_theme_and_narrow_windows_are_followed(
                 dark(page)
         now = widget.evaluate("e => getComputedStyle(e).getPropertyValue('--kx-memory')")
         assert (light, now) == ("#0072b2", "#56b4e9")
+
+
+EXPLORES = """
+import numpy as np
+import explorer
+import explorer.lang as tkl
+import explorer.wave as tkw
+
+N, B = tkl.sym.N, tkl.sym.B
+constraints = [
+    tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={N: 64}),
+    tkw.WorkgroupConstraint(N, B, 0),
+]
+
+@tkw.wave(constraints)
+def twice(a: tkl.Memory[N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+          c: tkl.Memory[N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32]):
+    tkw.write(tkw.read(a) + tkw.read(a), c)
+
+arrays = np.ones(256, np.float32), np.zeros(256, np.float32)
+explorer.explore(twice, {N: 256, B: 128}, inputs=arrays, sliders={B: [64, 128]})
+"""
+
+
+def run_lab_command(page: Page, command: str) -> None:
+    """Run a command of JupyterLab and wait for it."""
+    page.evaluate("name => window.jupyterapp.commands.execute(name)", command)
+
+
+def reload(page: Page, lab: Lab, name: str) -> None:
+    """Open a notebook again and wait for its first output."""
+    page.goto(f"{lab.address}/lab/tree/{name}.ipynb?token=test&reset")
+    page.locator(".jp-OutputArea-child").first.wait_for(timeout=90_000)
+    page.get_by_text(IDLE).wait_for(timeout=90_000)
+
+
+def sees_only_the_picture(page: Page) -> None:
+    """The static form is there with passes, counts and nodes, and no word of a missing model."""
+    picture = page.locator(".kx-static")
+    expect(picture.locator("tr").filter(has_text="expand").first).to_contain_text("6 → 10")
+    node = picture.get_by_text(re.compile("^↑ write")).first.locator("..")
+    expect(node).to_be_visible()
+    assert node.evaluate("e => getComputedStyle(e).position") == "absolute"
+    expect(page.locator(".kx")).to_have_count(0)
+    expect(page.get_by_text("Error displaying widget")).to_be_hidden()
+
+
+def test_a_saved_notebook_shows_its_picture_without_its_kernel(
+    browser: Browser, lab: Lab, screenshots: Path
+) -> None:
+    lab.notebook("own", [EXPLORES])
+    with watched_page(browser, (lab.address, lab.address.replace("http", "ws"))) as watched:
+        page = watched.page
+        lab.open(page, "own")
+        lab.run_first_cell(page)
+        widget = page.locator(".kx")
+        expect(widget.locator(".kx-status-text")).to_contain_text("matches", timeout=60_000)
+        expect(page.locator(".kx-static")).to_be_hidden()
+        run_lab_command(page, "docmanager:save")
+        reload(page, lab, "own")
+        expect(page.locator(".kx")).to_have_count(1, timeout=60_000)
+        expect(page.locator(".kx-static")).to_be_hidden()
+        run_lab_command(page, "docmanager:save")
+        run_lab_command(page, "notebook:shutdown-kernel")
+        reload(page, lab, "own")
+        sees_only_the_picture(page)
+        page.screenshot(path=screenshots / "static_own.png")
+        saved = nbformat.read(lab.folder / "own.ipynb", as_version=4)
+        saved.cells[0].outputs[0].data["text/html"] += "<!-- of somebody else -->"
+        nbformat.write(saved, lab.folder / "foreign.ipynb")
+        reload(page, lab, "foreign")
+        sees_only_the_picture(page)
+        lab.run_first_cell(page)
+        expect(page.locator(".kx")).to_have_count(1, timeout=60_000)
+        expect(page.locator(".kx-static")).to_be_hidden()
+        assert (watched.errors, watched.strangers) == ([], [])
 
 
 def test_untrusted_notebook_without_a_kernel_shows_the_picture(

@@ -6,8 +6,10 @@ import threading
 from typing import Any
 
 import pytest
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from explorer.viz.widgets.explorer_widget import ExplorerWidget, TileSlider, UnknownName
+from explorer.viz.widgets.explorer_widget import VIEW, ExplorerWidget, TileSlider, UnknownName
 from tests.viz import recordings
 
 SLIDER = TileSlider("BLOCK_N", (64, 128, 192), 128, {192: "does not divide"})
@@ -109,7 +111,35 @@ def test_static_forms_are_there_without_a_kernel(widget: ExplorerWidget) -> None
     data, _ = widget._repr_mimebundle_()
     assert "row_max over N" in data["text/html"]
     assert data["text/plain"].startswith("row_max_add for gfx942")
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert VIEW in data
+
+
+def test_the_static_form_is_an_output_of_its_own_before_the_live_one(
+    widget: ExplorerWidget,
+) -> None:
+    standby, live = widget.outputs()
+    assert set(standby) == {"text/html", "text/plain"}
+    assert set(live) == {VIEW, "text/html"}
+    assert live["text/html"] == ""
+    assert '<div class="kx-static">' in standby["text/html"]
+    assert "row_max over N" in standby["text/html"]
+
+
+def test_display_shows_both_outputs(widget: ExplorerWidget, asked: list[Any]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "explorer.viz.widgets.explorer_widget.display", lambda data, raw: asked.append(data)
+        )
+        widget._ipython_display_()
+    assert asked == list(widget.outputs())
+
+
+def test_nbconvert_shows_the_static_form(widget: ExplorerWidget) -> None:
+    outputs = [new_output("display_data", data=data) for data in widget.outputs()]
+    notebook = new_notebook(cells=[new_code_cell("w", outputs=outputs)])
+    text, _ = HTMLExporter().from_notebook_node(notebook)
+    assert '<div class="kx-static">' in text
+    assert "row_max over N" in text
 
 
 def test_a_slider_must_stand_on_one_of_its_values() -> None:

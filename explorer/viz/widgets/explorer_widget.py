@@ -15,10 +15,14 @@ from typing import Any
 
 import anywidget
 import traitlets
+from IPython.display import display
 
 from explorer.compiler.record import PassRecord, Recording
 from explorer.viz import bundle, html, words
 from explorer.viz.payload import payload
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+"""MIME type of a live view."""
 
 
 @dataclass(frozen=True)
@@ -217,15 +221,29 @@ class ExplorerWidget(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"<ExplorerWidget of {self._source.kernel}: {self.shown}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The live view, and static forms that show something without a kernel."""
-        made = super()._repr_mimebundle_(**kwargs)
-        data, metadata = made if isinstance(made, tuple) else (made or {}, {})
-        static = {
-            "text/html": html.recording_html(self._source),
+    def _ipython_display_(self) -> None:
+        """Show the static form and the live view, in two outputs: see ``html.standby_html``."""
+        for data in self.outputs():
+            display(data, raw=True)
+
+    def outputs(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Two outputs by MIME type: what is there without a kernel, and the live view.
+
+        The live one has an empty HTML form too, for those that cannot show a live view.
+        """
+        standby = {
+            "text/html": html.standby_html(self._source),
             "text/plain": words.describe_recording(self._source),
         }
-        return {**data, **static}, metadata
+        made = super()._repr_mimebundle_()
+        live = made[0] if isinstance(made, tuple) else {}
+        return standby, {VIEW: live[VIEW], "text/html": ""} if VIEW in live else {}
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All forms in one output, for those who show one object as one output."""
+        del kwargs
+        standby, live = self.outputs()
+        return {**live, **standby}, {}
 
 
 def _last(recording: Recording) -> str:

@@ -44,6 +44,7 @@ class Explorer {
     this.tools = h("div", { class: "kx-tools" });
     this.element = this.build();
     el.append(this.element);
+    this.standby = standbyOf(this.element);
     this.listen();
     this.refresh();
   }
@@ -51,8 +52,8 @@ class Explorer {
   build() {
     const graphs = h("div", { class: "kx-graphs" }, ...this.panes.map((p) => p.element));
     const controls = h("div", { class: "kx-controls" }, this.sliders.element, this.status.element);
-    const main = h("div", { class: "kx-main" }, h("div", { class: "kx-stage" }, this.tools, graphs), this.details.element, this.texts.element);
-    return h("div", { class: "kx", role: "region", "aria-label": "Kernel explorer" }, this.head, controls, this.error.element, this.timeline.element, this.passLine, main);
+    this.main = h("div", { class: "kx-main" }, h("div", { class: "kx-stage" }, this.tools, graphs), this.details.element, this.texts.element);
+    return h("div", { class: "kx", role: "region", "aria-label": "Kernel explorer" }, this.head, controls, this.error.element, this.timeline.element, this.passLine, this.main);
   }
 
   listen() {
@@ -76,6 +77,7 @@ class Explorer {
       for (const event of events.split(" ")) this.model.off(event, callback);
     }
     this.element.remove();
+    this.standby.back();
   }
 
   /** Change synced state and draw. @param {Record<string, any>} values */
@@ -207,6 +209,7 @@ class Explorer {
     const { families, differences } = this.recording;
     const common = { families, differences, opened: new Set(this.model.get("opened")), selected };
     const [before, after] = this.panes;
+    this.main?.classList.toggle("kx-one", this.view !== "both");
     before.element.hidden = this.view === "after";
     after.element.hidden = this.view === "before";
     if (this.drawnPass !== pass) this.shared.reset();
@@ -214,6 +217,28 @@ class Explorer {
     before.show({ ...common, snapshot: pass.before, marks: pass.marksBefore, title: `before ${pass.name}` });
     after.show({ ...common, snapshot: pass.after, marks: pass.marksAfter, title: `after ${pass.name}` });
   }
+}
+
+/**
+ * Hides the static form that stands above a live view, as soon as the view is on the page.
+ * @param {HTMLElement} element
+ */
+function standbyOf(element) {
+  /** @type {HTMLElement[]} */
+  let hidden = [];
+  const observer = new ResizeObserver(() => {
+    observer.disconnect();
+    const forms = element.closest(".jp-OutputArea")?.querySelectorAll(".kx-static") ?? [];
+    hidden = [...forms].map((form) => /** @type {HTMLElement} */ (form.closest(".jp-OutputArea-child") ?? form));
+    hidden.forEach((output) => (output.style.display = "none"));
+  });
+  observer.observe(element);
+  return {
+    back() {
+      observer.disconnect();
+      hidden.forEach((output) => (output.style.display = ""));
+    },
+  };
 }
 
 /** What a pass is for, and what it decided. @param {any} pass */
