@@ -45,7 +45,7 @@ UNKNOWN = Look("◇", "round", "box", "#555555", "#bbbbbb", "other")
 
 DIFFERENCES: dict[str, Look] = {
     "added": Look("+", "solid", "solid", "#00735a", "#4fd1a5", "added"),
-    "copied": Look("×", "double", "bold", "#0067a3", "#6cc0f0", "copied"),
+    "copied": Look("❐", "double", "bold", "#0067a3", "#6cc0f0", "copied"),
     "changed": Look("~", "dotted", "dotted", "#946200", "#edb844", "changed"),
     "removed": Look("−", "dashed", "dashed", "#b3440b", "#ff9257", "removed"),
 }

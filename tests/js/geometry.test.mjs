@@ -104,6 +104,22 @@ test("the first camera can be read: it shows what changed rather than everything
   assert.ok(camera.y < 5000 && camera.y + 500 / camera.scale > 5100);
 });
 
+test("what does not fit begins at its left edge while what changed can be seen from there", () => {
+  const view = { width: 500, height: 500 };
+  const all = { x: 100, y: 0, width: 3000, height: 400 };
+  const near = startCamera(all, { x: 300, y: 0, width: 100, height: 100 }, view);
+  assert.ok(near.x < 100 && near.x > 60);
+  const far = startCamera(all, { x: 2900, y: 0, width: 200, height: 100 }, view);
+  assert.ok(far.x < 2900 && far.x + 500 / far.scale > 3100);
+  assert.ok(far.x + 500 / far.scale < 3140);
+});
+
+test("a picture that fits leaves room for the pane's title", () => {
+  const { y, scale } = fit({ x: 0, y: 0, width: 100, height: 2000 }, { width: 400, height: 300 });
+  assert.ok((0 - y) * scale > 20);
+  assert.ok((2000 - y) * scale < 300);
+});
+
 test("zooming keeps the point under the pointer", () => {
   const at = { x: 30, y: 40 };
   const before = { x: 5, y: 6, scale: 1 };

@@ -12,6 +12,8 @@ const HEADER = 42;
 const PAD = 8;
 const ROOM = 24;
 const CELL_HEIGHT = 20;
+const CAPTION = 26; // the pane's title lies over the picture's upper edge
+const EDGE = 12;
 
 /**
  * Columns of the grid that shows the copies of an opened stack: the last dim where it fits.
@@ -236,8 +238,10 @@ export function around(rects) {
  */
 export function fit(bounds, view) {
   const margin = 24;
-  const scale = Math.min((view.width - margin) / bounds.width, (view.height - margin) / bounds.height, 1);
-  return centred(bounds, view, Math.max(scale, 0.02));
+  const room = { width: view.width, height: view.height - CAPTION };
+  const scale = Math.max(0.02, Math.min((room.width - margin) / bounds.width, (room.height - margin) / bounds.height, 1));
+  const camera = centred(bounds, room, scale);
+  return { ...camera, y: camera.y - CAPTION / scale };
 }
 
 /**
@@ -253,9 +257,24 @@ export function startCamera(bounds, marked, view) {
   const target = marked ?? bounds;
   const wide = fit({ ...bounds, height: 1 }, view).scale;
   const camera = centred(target, view, Math.max(READABLE, wide));
-  if (wide >= READABLE) camera.x = centred(bounds, view, camera.scale).x;
-  const tall = target.height * camera.scale > view.height;
+  camera.x = wide >= READABLE ? centred(bounds, view, camera.scale).x : aligned(bounds, target, view, camera);
+  const tall = target.height * camera.scale > view.height - CAPTION;
   return tall ? { ...camera, y: target.y - 36 / camera.scale } : camera;
+}
+
+/**
+ * Left side of a view that is narrower than everything: the left edge if what is marked can be seen
+ * from there, else as near to the middle of what is marked as the edges allow.
+ * @param {Rect} bounds
+ * @param {Rect} target
+ * @param {{width: number, height: number}} view
+ * @param {Camera} camera
+ */
+function aligned(bounds, target, view, { x, scale }) {
+  const [edge, width] = [EDGE / scale, view.width / scale];
+  const left = bounds.x - edge;
+  if (target === bounds || target.x + target.width <= left + width) return left;
+  return Math.max(left, Math.min(x, bounds.x + bounds.width + edge - width));
 }
 
 /**
