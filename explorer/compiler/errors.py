@@ -436,6 +436,13 @@ class WriteInLoopAcrossWorkgroups(ExplorerError):
     hint = "write after the loop, or give one workgroup the whole of {dim}"
 
 
+class NotCovered(ExplorerError):
+    """A write that misses an element of its tensor, or writes one several times."""
+
+    template = "{write}: element {position} along {dim} is {what}"
+    hint = "this is a flaw of the compiler: please report the kernel and its bindings"
+
+
 class ReadAndWritten(ExplorerError):
     """A tensor both read and written in one kernel."""
 

@@ -7,6 +7,7 @@ from explorer.compiler.passes.form_parallel_loops import form_parallel_loops
 from explorer.compiler.passes.infer_indices import infer_indices
 from explorer.compiler.passes.infer_types import infer_types
 from explorer.compiler.passes.keep_partials import keep_partials
+from explorer.compiler.passes.prove_coverage import prove_coverage
 from explorer.compiler.passes.recompute_in_loops import recompute_in_loops
 from explorer.compiler.passes.remove_unused import remove_unused
 
@@ -16,6 +17,7 @@ PIPELINE: tuple[Pass, ...] = (
     recompute_in_loops,
     form_parallel_loops,
     infer_indices,
+    prove_coverage,
     expand,
     keep_partials,
     decompose_reductions,
