@@ -14,8 +14,8 @@ from explorer.viz.theme import variables
 
 HERE = Path(__file__).parent / "widgets"
 MODULES = (
-    "dom", "data", "geometry", "shapes", "edges", "painting", "graph", "timeline", "details",
-    "source", "controls", "explorer",
+    "dom", "data", "geometry", "shapes", "edges", "painting", "minimap", "graph", "timeline",
+    "details", "source", "controls", "search", "player", "tools", "explorer",
 )  # fmt: skip
 _IMPORT = re.compile(r'^import .*? from "\./[a-z]+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)

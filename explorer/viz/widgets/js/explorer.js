@@ -6,8 +6,9 @@ import { makeTimeline } from "./timeline.js";
 import { makeDetails } from "./details.js";
 import { makeTexts } from "./source.js";
 import { makeError, makeSliders, makeStatus } from "./controls.js";
-
-const VIEWS = [["both", "Both"], ["before", "Before"], ["after", "After"]];
+import { makePlayer } from "./player.js";
+import { makeSearch } from "./search.js";
+import { makeTools } from "./tools.js";
 
 /**
  * Draw the widget in `el`. The model has the traits of `ExplorerWidget`.
@@ -33,15 +34,28 @@ class Explorer {
     this.shared = sharedCamera({ select: (n) => this.select(n), toggle: (s) => this.toggle(s) });
     this.panes = [new GraphPane("Before", this.shared), new GraphPane("After", this.shared)];
     this.shared.panes = this.panes;
-    this.timeline = makeTimeline((name) => this.set({ shown: name }));
-    this.details = makeDetails((node) => this.select(node));
+    this.player = makePlayer({
+      passes: () => this.recording.passes,
+      shown: () => this.pass(),
+      show: (pass) => this.set({ shown: pass.name }),
+      changed: () => this.refreshTools(),
+    });
+    this.timeline = makeTimeline((name) => this.choosePass(name));
+    this.search = makeSearch({ changed: () => this.refresh(), go: (node) => this.goTo(node) });
+    this.details = makeDetails((node) => this.goTo(node));
     this.texts = makeTexts((line) => this.selectLine(line));
     this.sliders = makeSliders((symbol, value) => this.request({ set: { [symbol]: value } }));
     this.status = makeStatus(() => this.request({ stop: true }));
     this.error = makeError();
     this.head = h("header", { class: "kx-head" });
     this.passLine = h("div", { class: "kx-pass-line" });
-    this.tools = h("div", { class: "kx-tools" });
+    this.tools = makeTools({
+      show: (view) => this.show(view),
+      toggleAll: () => this.toggleAll(),
+      play: () => this.player.toggle(),
+      zoom: (factor) => this.shared.zoom(factor),
+      fit: () => this.shared.fit(),
+    }, this.search.element);
     this.element = this.build();
     el.append(this.element);
     this.standby = standbyOf(this.element);
@@ -52,7 +66,7 @@ class Explorer {
   build() {
     const graphs = h("div", { class: "kx-graphs" }, ...this.panes.map((p) => p.element));
     const controls = h("div", { class: "kx-controls" }, this.sliders.element, this.status.element);
-    this.main = h("div", { class: "kx-main" }, h("div", { class: "kx-stage" }, this.tools, graphs), this.details.element, this.texts.element);
+    this.main = h("div", { class: "kx-main" }, h("div", { class: "kx-stage" }, this.tools.element, graphs), this.details.element, this.texts.element);
     return h("div", { class: "kx", role: "region", "aria-label": "Kernel explorer" }, this.head, controls, this.error.element, this.timeline.element, this.passLine, this.main);
   }
 
@@ -71,6 +85,7 @@ class Explorer {
   }
 
   close() {
+    this.player.stop();
     this.watcher.disconnect();
     this.scheme.removeEventListener("change", this.redraw);
     for (const [events, callback] of Object.entries(this.changes ?? {})) {
@@ -132,10 +147,22 @@ class Explorer {
     this.set({ selected: node?.name ?? "" });
   }
 
+  /** Select a node and bring it into view. @param {any} node */
+  goTo(node) {
+    this.select(node);
+    this.shared.reveal(node);
+  }
+
+  /** @param {string} name */
+  choosePass(name) {
+    this.player.stop();
+    this.set({ shown: name });
+  }
+
   /** @param {number} line */
   selectLine(line) {
     const found = this.pass().after.stacks.find((/** @type {any} */ s) => s.line === line);
-    if (found) this.select(found.nodes[0]);
+    if (found) this.goTo(found.nodes[0]);
   }
 
   /** @param {any} stack */
@@ -183,18 +210,13 @@ class Explorer {
   }
 
   refreshTools() {
-    const many = [...this.pass().before.stacks, ...this.pass().after.stacks].some((s) => s.nodes.length > 1);
-    const views = VIEWS.map(([id, name]) => tool(name, () => this.show(id), { "aria-pressed": String(id === this.view) }));
-    const open = this.model.get("opened").length > 0;
-    fill(
-      this.tools,
-      h("span", { class: "kx-choice", role: "group", "aria-label": "Graphs shown" }, ...views),
-      many ? tool(open ? "Close stacks" : "Open stacks", () => this.toggleAll()) : null,
-      h("span", { class: "kx-space" }),
-      tool("−", () => this.shared.zoom(0.8), { "aria-label": "Zoom out" }),
-      tool("+", () => this.shared.zoom(1.25), { "aria-label": "Zoom in" }),
-      tool("Fit", () => this.shared.fit()),
-    );
+    const { before, after } = this.pass();
+    this.tools.update({
+      view: this.view,
+      many: [...before.stacks, ...after.stacks].some((s) => s.nodes.length > 1),
+      open: this.model.get("opened").length > 0,
+      playing: this.player.playing(),
+    });
   }
 
   /** @param {string} view */
@@ -207,7 +229,8 @@ class Explorer {
   /** @param {any} pass @param {any} selected */
   refreshPanes(pass, selected) {
     const { families, differences } = this.recording;
-    const common = { families, differences, opened: new Set(this.model.get("opened")), selected };
+    const found = this.search.update(this.view === "before" ? pass.before : pass.after, selected);
+    const common = { families, differences, opened: new Set(this.model.get("opened")), selected, found };
     const [before, after] = this.panes;
     this.main?.classList.toggle("kx-one", this.view !== "both");
     before.element.hidden = this.view === "after";
@@ -248,9 +271,4 @@ function passWords(pass) {
   const more = rest.join("\n\n").trimEnd();
   const doc = more ? h("details", {}, h("summary", {}, says), h("pre", { text: more })) : says;
   return [doc, ...pass.notes.map((/** @type {string} */ note) => h("p", { class: "kx-note", text: note }))];
-}
-
-/** @param {string} text @param {() => void} click @param {Record<string, any>} [more] */
-function tool(text, click, more = {}) {
-  return h("button", { type: "button", text, on: { click }, ...more });
 }

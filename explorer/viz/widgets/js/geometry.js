@@ -292,6 +292,39 @@ function centred(bounds, view, scale) {
 }
 
 /**
+ * Whether a part of a rectangle lies outside of the view.
+ * @param {Rect} bounds
+ * @param {Camera} camera
+ * @param {{width: number, height: number}} view
+ */
+export function exceeds(bounds, camera, view) {
+  const [width, height] = [view.width / camera.scale, view.height / camera.scale];
+  return bounds.x < camera.x || bounds.y < camera.y
+    || bounds.x + bounds.width > camera.x + width || bounds.y + bounds.height > camera.y + height;
+}
+
+/**
+ * The camera that shows a rectangle whole and as large as it can be.
+ * @param {Rect} bounds
+ * @param {{width: number, height: number}} view
+ */
+export function overview(bounds, view) {
+  const margin = 6;
+  const scale = Math.min((view.width - margin) / bounds.width, (view.height - margin) / bounds.height);
+  return centred(bounds, view, scale);
+}
+
+/**
+ * The camera that shows a rectangle: the same if it does already, else one with it in the middle.
+ * @param {Rect} target
+ * @param {Camera} camera
+ * @param {{width: number, height: number}} view
+ */
+export function revealing(target, camera, view) {
+  return exceeds(target, camera, view) ? centred(target, view, camera.scale) : camera;
+}
+
+/**
  * Zoom so that the point under the pointer stays there.
  * @param {Camera} camera
  * @param {number} factor

@@ -1,7 +1,8 @@
 // One graph: a canvas that draws, and a hidden list of buttons that says the same.
 import { fill, h } from "./dom.js";
 import { birth } from "./data.js";
-import { around, arrange, between, fit, hit, startCamera, zoomed } from "./geometry.js";
+import { around, arrange, between, fit, hit, revealing, startCamera, zoomed } from "./geometry.js";
+import { Minimap } from "./minimap.js";
 import { paint, palette } from "./painting.js";
 
 const MOVE_MS = 220;
@@ -24,7 +25,8 @@ export class GraphPane {
     this.list = h("ul", { class: "kx-mirror" });
     this.title = h("span", { class: "kx-pane-title", text: title });
     this.empty = h("p", { class: "kx-empty", text: "Nothing yet: this is the first pass." });
-    this.element = h("section", { class: "kx-pane" }, this.title, this.canvas, this.empty, this.list);
+    this.minimap = new Minimap(shared);
+    this.element = h("section", { class: "kx-pane" }, this.title, this.canvas, this.minimap.canvas, this.empty, this.list);
     this.scene = /** @type {any} */ (null);
     this.geometry = /** @type {any} */ (null);
     this.places = new Map();
@@ -39,7 +41,7 @@ export class GraphPane {
   /**
    * Show a snapshot; what was shown before moves to its new place.
    * @param {{snapshot: any, marks: any, title: string, families: any, differences: any,
-   *   opened: Set<string>, selected: any}} scene
+   *   opened: Set<string>, selected: any, found: Set<any>}} scene
    */
   show(scene) {
     const changed = scene.snapshot !== this.scene?.snapshot;
@@ -77,7 +79,9 @@ export class GraphPane {
     this.canvas.height = Math.round(view.height * ratio);
     this.shared.camera ??= this.shared.chooseCamera(view);
     const progress = Math.min(1, (start - this.started) / MOVE_MS);
-    const drawn = paint(this.picture(view, ratio, progress));
+    const picture = this.picture(view, ratio, progress);
+    const drawn = paint(picture);
+    this.minimap.draw(picture, this === this.shared.visible().pop());
     this.canvas.dataset.drawn = String(drawn);
     this.canvas.dataset.paintMs = (performance.now() - start).toFixed(2);
     if (progress < 1) this.draw();
@@ -85,7 +89,8 @@ export class GraphPane {
 
   /** @param {{width: number, height: number}} view @param {number} ratio @param {number} progress */
   picture(view, ratio, progress) {
-    const { snapshot, selected } = this.scene;
+    const { snapshot, selected, found } = this.scene;
+    const matches = snapshot.stacks.filter((/** @type {any} */ s) => found.size && s.nodes.some((/** @type {any} */ n) => found.has(n)));
     const own = selected && snapshot.byName.get(selected.name) === selected ? selected : null;
     const ids = own ? [...own.operands, ...own.users] : [];
     const kin = selected && !own ? snapshot.stacks.filter((/** @type {any} */ s) => birth(s) === birth(selected.stack)) : [];
@@ -97,6 +102,7 @@ export class GraphPane {
       geometry: progress < 1 ? this.moving(progress) : this.geometry,
       selected: own,
       near: new Set(ids.map((id) => snapshot.nodes[id].stack.number)),
+      found: new Set(matches.map((/** @type {any} */ s) => s.number)),
       kin: new Set(kin.map((/** @type {any} */ s) => s.number)),
       focused: this.focused,
       hovered: this.hovered,
@@ -115,6 +121,11 @@ export class GraphPane {
       return from ? between(from, to, eased) : to;
     });
     return { ...this.geometry, places, grids: progress < 1 ? new Map() : this.geometry.grids };
+  }
+
+  /** Where a node stands, null if it is none of these. @param {any} node */
+  placeOf(node) {
+    return this.scene?.snapshot.byName.get(node.name) === node ? this.geometry.places[node.stack.number] : null;
   }
 
   /** The rectangle around everything, and the one around what is marked. */
@@ -242,8 +253,9 @@ export function sharedCamera(actions) {
     shared.chosen = camera !== null;
     shared.panes.forEach((/** @type {GraphPane} */ pane) => pane.draw());
   };
+  shared.visible = () => shared.panes.filter((/** @type {GraphPane} */ p) => !p.element.hidden);
   const all = () => {
-    const found = shared.panes.filter((/** @type {GraphPane} */ p) => p.scene && !p.element.hidden).map((/** @type {GraphPane} */ p) => p.bounds());
+    const found = shared.visible().filter((/** @type {GraphPane} */ p) => p.scene).map((/** @type {GraphPane} */ p) => p.bounds());
     const marked = found.map((/** @type {any} */ b) => b.marked).filter(Boolean);
     return { all: around(found.map((/** @type {any} */ b) => b.all)), marked: marked.length ? around(marked) : null };
   };
@@ -260,6 +272,16 @@ export function sharedCamera(actions) {
   shared.settle = () => {
     if (!shared.chosen) set(null);
     return shared.chosen;
+  };
+  shared.centre = (/** @type {{x: number, y: number}} */ { x, y }) => {
+    const { scale } = shared.camera;
+    const { width, height } = size();
+    set({ x: x - width / 2 / scale, y: y - height / 2 / scale, scale });
+  };
+  shared.reveal = (/** @type {any} */ node) => {
+    const places = shared.visible().map((/** @type {GraphPane} */ p) => p.placeOf(node)).filter(Boolean);
+    const camera = shared.camera && places.length ? revealing(places[0], shared.camera, size()) : shared.camera;
+    if (camera !== shared.camera) set(camera);
   };
   shared.pan = (/** @type {number} */ dx, /** @type {number} */ dy) => {
     const { x, y, scale } = shared.camera;

@@ -31,6 +31,7 @@ export function palette(element) {
  *   camera: import("./geometry.js").Camera, view: {width: number, height: number},
  *   colors: ReturnType<typeof palette>, families: any, differences: any,
  *   marks: Record<string, string[]>, selected: any, near: Set<number>, kin: Set<number>,
+ *   found: Set<number>,
  *   focused: number, hovered: any, ratio: number, progress: number}} Picture
  */
 
@@ -110,6 +111,7 @@ function paintStack(p, stack) {
   if (!visible(p, r)) return 0;
   const grid = p.geometry.grids.get(stack.number);
   const shape = grid ? "round" : p.families[stack.family]?.[1] ?? "round";
+  if (p.found.has(stack.number)) paintHalo(p, r);
   if (!grid && stack.nodes.length > 1) paintBehind(p, stack, r, shape);
   paintBody(p, stack, r, shape);
   if (p.camera.scale > 0.3) paintLabel(p, stack, r);
@@ -117,6 +119,15 @@ function paintStack(p, stack) {
   paintMark(p, p.marks[stack.number]?.[0], r);
   if (p.focused === stack.number) focusRing(p, r);
   return grid ? paintCells(p, stack, grid) : 1;
+}
+
+/** A broad rim around what the search found. @param {Picture} p @param {import("./geometry.js").Rect} r */
+function paintHalo(p, r) {
+  p.ctx.beginPath();
+  p.ctx.roundRect(r.x - 4, r.y - 4, r.width + 8, r.height + 8, 11);
+  p.ctx.globalAlpha = 0.45;
+  stroke(p, p.colors.color("changed"), 8, []);
+  p.ctx.globalAlpha = 1;
 }
 
 /** @param {Picture} p @param {import("./geometry.js").Rect} r */
