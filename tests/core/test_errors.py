@@ -154,7 +154,7 @@ def test_a_mistake_is_described(kind: type[ExplorerError]) -> None:
 
 
 def test_every_mistake_is_made_in_a_test() -> None:
-    files = Path(__file__).parent.glob("test_errors*.py")
+    files = Path(__file__).parent.glob("test_*.py")
     source = "".join(f.read_text(encoding="utf-8") for f in files)
     missing = {c.__name__ for c in person_errors() if f"errors.{c.__name__}" not in source}
     assert missing == set()
