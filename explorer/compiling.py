@@ -15,6 +15,8 @@ from explorer.arguments import check_arguments, written
 from explorer.compiler.driver import EMIT, Lowered, Options, lower
 from explorer.compiler.emit.module import Module, emit_module
 from explorer.compiler.emit.shell import ENTRY
+from explorer.compiler.emulator.launch import run as run_code
+from explorer.compiler.emulator.report import EmulatorReport
 from explorer.compiler.errors import ExplorerError
 from explorer.compiler.interpret.machine import Array
 from explorer.compiler.ir.snapshot import forget_origins, snapshot
@@ -125,8 +127,9 @@ class Benchmark:
         return high - low
 
     def __str__(self) -> str:
+        note = " (emulation on this machine, not a GPU's time)" * (self.device == "emulator")
         return (
-            f"{self.device}: median {self.median * 1e3:.3f} ms, "
+            f"{self.device}{note}: median {self.median * 1e3:.3f} ms, "
             f"spread {self.spread * 1e3:.3f} ms, {len(self.runs)} runs"
         )
 
@@ -182,8 +185,9 @@ class CompiledKernel:
         Args:
             arguments: one array or tensor of this process for each parameter.
             device: ``local`` (the processor, for target cpu), ``hip`` or ``cuda`` (a GPU that runs
-                the target's code; arguments are copied there and back), or ``interpreter`` (the
-                graph itself, for every target); left out: the target's own.
+                the target's code; arguments are copied there and back), ``emulator`` (AMD machine
+                code, executed on the processor), or ``interpreter`` (the graph itself, for every
+                target); left out: the target's own.
 
         Raises:
             WrongArgument: an argument of another shape, element type or device.
@@ -197,9 +201,31 @@ class CompiledKernel:
         if kind == "interpreter":
             return tuple(_seconds(lambda: run_graph(self.lowered, arrays)) for _ in range(repeats))
         require_for(self.target, device)
+        if kind == "emulator":
+            return tuple(self._emulate(arrays).seconds for _ in range(repeats))
         if kind == "local":
             return tuple(_seconds(lambda: self._in_process(*arrays)) for _ in range(repeats))
         return self._run_on_gpu(arrays, device, repeats)
+
+    def emulate(self, *arguments: Any) -> EmulatorReport:
+        """Run AMD machine code on this machine's processor; written arguments change in place.
+
+        Returns:
+            What it counted: instructions, transactions, bank conflicts, idle lanes, ...
+
+        Raises:
+            WrongArgument: an argument of another shape, element type or device.
+            MissingDevice: the code is for no AMD target.
+            EmulationFault: the code did something wrong: an access outside of the arguments, a
+                race in shared memory, a value that was never written, ...
+        """
+        require_for(self.target, "emulator")
+        return self._emulate(self._check(arguments))
+
+    def _emulate(self, arrays: Sequence[Array]) -> EmulatorReport:
+        outputs, names = written(self.lowered.graph), [p.name for p in self.kernel.parameters]
+        flags, grid = [name in outputs for name in names], self.lowered.tiling.grid
+        return run_code(self.isa, arrays, written=flags, grid=grid, names=names)
 
     def _run_on_gpu(self, arrays: list[Array], device: str, repeats: int) -> tuple[float, ...]:
         payload = {"entry": ENTRY, "device": driver_of(device), "repeats": repeats, "warmup": 0}
@@ -259,6 +285,8 @@ def require_for(target: Target, device: str) -> None:
         require(kind, shown=device)
     except MissingDevice as error:
         raise MissingDevice(**{**error.facts, "usable": instead}) from None
+    if kind == "emulator" and target.family == "rocm":
+        return
     if kind != target.device:
         reason = f"the code is for {target.name}"
         raise MissingDevice(name=device, reason=reason, usable=instead)

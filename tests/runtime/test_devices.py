@@ -41,7 +41,7 @@ def test_every_device_is_listed_with_a_reason_or_without() -> None:
 def test_text_and_table() -> None:
     text = repr(devices())
     assert text.splitlines()[0].startswith("local")
-    assert "not part of this version" in text
+    assert "emulator     AMD machine code, executed on the processor" in text
     odd = Devices((Device("<b>", False, "a & b", "<script>"),))
     assert "&lt;b&gt;" in odd._repr_html_()
     assert "<script>" not in odd._repr_html_()

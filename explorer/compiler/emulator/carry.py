@@ -8,10 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.compiler.emulator.dpp import is_dpp, is_sdwa, placed, written_lanes
 from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.machine import Machine, Step
-from explorer.compiler.emulator.sources import dword, lane_bits, source, write, write_mask
+from explorer.compiler.emulator.operand import Operand
+from explorer.compiler.emulator.sources import (
+    DTYPES,
+    Reader,
+    dword,
+    join,
+    lane_bits,
+    source,
+    write,
+    write_mask,
+)
 from explorer.compiler.emulator.vector import chosen, reader, selects_high
+from explorer.compiler.emulator.waves import Waves
 
 Array = NDArray[Any]
 Build = Callable[[Instruction], Step]
@@ -57,29 +69,58 @@ def _minus_reversed(a: Array, b: Array, carry: Array) -> Array:
 
 
 def _build_wide_product(instruction: Instruction) -> Step:
-    """V_MAD_U64_U32, V_MAD_I64_I32: a 64-bit product and sum, and its carry."""
+    """V_MAD_U64_U32, V_MAD_I64_I32: a 64-bit product and sum, and its carry.
+
+    Compilers use it for 32-bit sums too, with an upper half that was never written: then the upper
+    half of the result counts as never written.
+    """
     kind = "i" if "i64" in instruction.base else "u"
     wide = np.int64 if kind == "i" else np.uint64
     target, carry, first, second, third = instruction.operands
     read_a, read_b = source(first, f"{kind}32"), source(second, f"{kind}32")
-    read_c = source(third, f"{kind}64")
+    read_c = _wide_addend(third, f"{kind}64")
 
     def step(machine: Machine) -> None:
         waves = machine.waves
         addend = read_c(waves)
         total = read_a(waves).astype(wide) * read_b(waves).astype(wide) + addend
         overflow = (total < addend) & waves.active
+        unwritten = _unwritten(waves, third)
         write(waves, target, total)
         write_mask(waves, carry, overflow)
+        if unwritten is not None:
+            waves.vector.forget(target.first + 1, waves.selected, unwritten)
 
     return step
+
+
+def _wide_addend(operand: Operand, kind: str) -> Reader:
+    if not operand.is_vector:
+        return source(operand, kind)
+    low, high = dword(operand), operand.first + 1
+    return lambda waves: join(low(waves), waves.old_vector(waves.vector, high)).view(DTYPES[kind])
+
+
+def _unwritten(waves: Waves, operand: Operand) -> Array | None:
+    """Bool [selected wave, lane]: whose upper half was never written; None: nobody's."""
+    upper = operand.first + 1
+    if not operand.is_vector or waves.vector.whole[upper]:
+        return None
+    return waves.active & ~waves.vector.written[upper][waves.selected]
 
 
 def _build_choice(instruction: Instruction) -> Step:
     kind = "u16" if instruction.base.endswith("b16") else "f32"
     choose, target = chosen(instruction, kind), instruction.operands[0]
-    high = selects_high(instruction, 3)
-    return lambda machine: write(machine.waves, target, choose(machine), high=high)
+    high, dpp, sdwa = selects_high(instruction, 3), is_dpp(instruction), is_sdwa(instruction)
+
+    def step(machine: Machine) -> None:
+        waves, value = machine.waves, choose(machine)
+        value = placed(instruction, waves, value) if sdwa else value
+        mask = written_lanes(instruction, waves) if dpp else None
+        write(waves, target, value, mask, high=high)
+
+    return step
 
 
 def _build_bit_table(instruction: Instruction) -> Step:

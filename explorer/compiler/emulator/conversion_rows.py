@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.compiler.emulator.rounding import bf16_bits, toward_zero_16
-from explorer.compiler.emulator.rows import Function, Table, add
+from explorer.compiler.emulator.rows import OfOperands, Table, add
 
 Array = NDArray[Any]
 
 CONVERSION: Table = {}
 
 
-def _to(dtype: type[np.generic]) -> Function:
+def _to(dtype: type[np.generic]) -> OfOperands:
     return lambda a: a.astype(dtype)
 
 
-def to_integer(dtype: type[np.integer]) -> Function:
+def to_integer(dtype: type[np.integer]) -> OfOperands:
     """Cut off, held within the range; NaN gives 0."""
     range_ = np.iinfo(dtype)
 
@@ -52,11 +52,11 @@ def pack_bf16(a: Array, b: Array) -> Array:
     return bf16_bits(a) | (bf16_bits(b) << np.uint32(16))
 
 
-def _byte(index: int) -> Function:
+def _byte(index: int) -> OfOperands:
     return lambda a: ((a >> np.uint32(8 * index)) & np.uint32(0xFF)).astype(np.float32)
 
 
-def _pack_clamped(dtype: type[np.integer]) -> Function:
+def _pack_clamped(dtype: type[np.integer]) -> OfOperands:
     """Two 32-bit integers held within 16 bits, in one register."""
     limits = np.iinfo(dtype)
     return lambda a, b: _halves(
@@ -86,7 +86,12 @@ for _to_kind, _from in _FLOAT_PAIRS:
     add(CONVERSION, f"v_cvt_{_to_kind}_{_from}", f"{_to_kind} <- {_from}", _to(_FLOATS[_to_kind]))
 for _float, _integer in _MIXED_PAIRS:
     add(CONVERSION, f"v_cvt_{_float}_{_integer}", f"{_float} <- {_integer}", _to(_FLOATS[_float]))
-    add(CONVERSION, f"v_cvt_{_integer}_{_float}", f"{_integer} <- {_float}", to_integer(_INTEGERS[_integer]))
+    add(
+        CONVERSION,
+        f"v_cvt_{_integer}_{_float}",
+        f"{_integer} <- {_float}",
+        to_integer(_INTEGERS[_integer]),
+    )
 for _index in range(4):
     add(CONVERSION, f"v_cvt_f32_ubyte{_index}", "f32 <- u32", _byte(_index))
 

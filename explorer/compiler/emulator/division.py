@@ -122,9 +122,9 @@ def _build_fmas(instruction: Instruction) -> Step:
 def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
     """The quotient of special operands, or the given one with the right sign."""
     one = quotient.dtype.type(1)
-    sign = np.where(np.signbit(denominator) ^ np.signbit(numerator), -one, one)
+    sign = np.copysign(one, denominator) * np.copysign(one, numerator)
     infinity, nan = quotient.dtype.type(np.inf), quotient.dtype.type(np.nan)
-    cases = [
+    cases: list[tuple[Array, Any]] = [
         (np.isnan(numerator), numerator),
         (np.isnan(denominator), denominator),
         ((denominator == 0) & (numerator == 0), nan),
@@ -133,7 +133,7 @@ def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
         (np.isinf(denominator) | (numerator == 0), sign * quotient.dtype.type(0)),
     ]
     conditions, values = [c for c, _ in cases], [v for _, v in cases]
-    return np.select(conditions, values, sign * np.abs(quotient)).astype(quotient.dtype)
+    return np.select(conditions, values, np.copysign(quotient, sign)).astype(quotient.dtype)
 
 
 def _build_fixup(instruction: Instruction) -> Step:
@@ -184,7 +184,8 @@ def _build_dot2(instruction: Instruction) -> Step:
     target, first, second, *third = instruction.operands
     addend = source(third[0] if third else target, "f32")
     pairs = [
-        (source(first, "f16", high=high), source(second, "f16", high=high)) for high in (False, True)
+        (source(first, "f16", high=high), source(second, "f16", high=high))
+        for high in (False, True)
     ]
 
     def step(machine: Machine) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.operand import Operand
-from explorer.compiler.emulator.sources import DTYPES, Reader, dword, source, unknown
+from explorer.compiler.emulator.sources import DTYPES, Reader, dword, signed, source, unknown
 from explorer.compiler.emulator.waves import Waves
 
 Array = NDArray[Any]
@@ -95,15 +95,13 @@ def _typed(bits: Reader, operand: Operand, kind: str) -> Reader:
 
     def read(waves: Waves) -> Array:
         raw = bits(waves)
-        value = raw.view(dtype)[..., first::2] if width == 2 else raw.view(dtype)
-        value = np.abs(value) if operand.absolute else value
-        return -value if operand.negate else value
+        return raw.view(dtype)[..., first::2] if width == 2 else raw.view(dtype)
 
-    return read
+    return signed(read, operand) if "f" in kind else read
 
 
 def _valid(instruction: Instruction, waves: Waves, lane: Array) -> Array:
-    """bool [selected wave, lane]: whether the lane read is there and may be read."""
+    """Bool [selected wave, lane]: whether the lane read is there and may be read."""
     there = np.broadcast_to(lane >= 0, (waves.count, waves.lanes))
     if instruction.number("fi") or waves.full:
         return there
@@ -111,7 +109,7 @@ def _valid(instruction: Instruction, waves: Waves, lane: Array) -> Array:
 
 
 def written_lanes(instruction: Instruction, waves: Waves) -> Array | None:
-    """bool [selected wave, lane]: the lanes that a DPP instruction writes; None: all active."""
+    """Bool [selected wave, lane]: the lanes that a DPP instruction writes; None: all active."""
     lane = lane_read(instruction, waves.lane)
     rows = (instruction.number("row_mask", 15) >> waves.lane // 16) & 1
     banks = (instruction.number("bank_mask", 15) >> waves.lane % 16 // 4) & 1

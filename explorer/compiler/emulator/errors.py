@@ -92,5 +92,12 @@ class BarrierNotReached(EmulationFault):
 class StepLimit(EmulationFault):
     """The program runs longer than allowed."""
 
-    template = "did not end within {limit} instructions of one wave"
+    template = "the program did not end within {limit} steps"
     hint = "a loop may never end; raise step_limit if the kernel is that long"
+
+
+class RanPastTheEnd(EmulationFault):
+    """The program goes on after its last instruction."""
+
+    template = "the program goes on after its last instruction"
+    hint = "an s_endpgm is missing"

@@ -16,22 +16,22 @@ from explorer.compiler.emulator.rounding import (
     minimum,
     minimum_nan,
 )
-from explorer.compiler.emulator.rows import Function, Table, add
+from explorer.compiler.emulator.rows import Binary, Table, Ternary, Unary, add
 
 Array = NDArray[Any]
 
 FLOAT: Table = {}
 
 
-def _reversed(function: Function) -> Function:
+def _reversed(function: Binary) -> Binary:
     return lambda a, b: function(b, a)
 
 
-def _three(function: Function) -> Function:
+def _three(function: Binary) -> Ternary:
     return lambda a, b, c: function(function(a, b), c)
 
 
-def _then(first: Function, second: Function) -> Function:
+def _then(first: Binary, second: Binary) -> Ternary:
     return lambda a, b, c: second(first(a, b), c)
 
 
@@ -42,7 +42,7 @@ def _median(a: Array, b: Array, c: Array) -> Array:
     return np.where(np.isnan(a) | np.isnan(b) | np.isnan(c), smallest, middle)
 
 
-def _wide(function: Function) -> Function:
+def _wide(function: Unary) -> Unary:
     """``function`` in float64, rounded to the type of its operand.
 
     Hardware is off by up to an ulp in ways that no guide describes; this is not.

@@ -50,9 +50,9 @@ class Instruction:
 _ENCODING = re.compile(r"(_e32|_e64|_dpp8|_dpp|_sdwa|_vop3)+$")
 _LABEL = re.compile(r"([.\w$]+):")
 _MODIFIER = re.compile(r"([a-z_]\w*):(\[[^\]]*\]|[a-zA-Z]\w*\([^)]*\)|\S+)")
-_FLAGS = frozenset(
-    ["offen", "idxen", "addr64", "glc", "slc", "dlc", "sc0", "sc1", "nt", "lds", "gds", "clamp"]
-    + ["row_mirror", "row_half_mirror", "scale_offset"]
+_FLAG = re.compile(
+    r"offen|idxen|addr64|glc|slc|dlc|sc0|sc1|nt|lds|gds|clamp|row_mirror|row_half_mirror"
+    r"|scale_offset"
 )
 _WITHOUT_OPERANDS = re.compile(
     r"s_(waitcnt|wait_|delay_alu|sendmsg|clause|barrier|nop|code_end|setprio|icache|inst_prefetch"
@@ -103,8 +103,8 @@ def _split(text: str) -> tuple[tuple[Operand, ...], dict[str, Modifier]]:
     operands: list[Operand] = []
     for piece in pieces:
         words = piece.split()
-        modifiers |= {word: 1 for word in words if word in _FLAGS}
-        operands += [parse_operand(word) for word in words if word not in _FLAGS]
+        modifiers |= {word: 1 for word in words if _FLAG.fullmatch(word)}
+        operands += [parse_operand(word) for word in words if not _FLAG.fullmatch(word)]
     return tuple(operands), modifiers
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.compiler.emulator.rows import Function, Table, add
+from explorer.compiler.emulator.rows import Binary, Table, add
 
 Array = NDArray[Any]
 
 INTEGER: Table = {}
 
 
-def _reversed(function: Function) -> Function:
+def _reversed(function: Binary) -> Binary:
     return lambda a, b: function(b, a)
 
 
@@ -139,7 +139,12 @@ for _bits in ("16", "32", "64"):
     _shift = f"u{_bits} <- {'u16' if _bits == '16' else 'u32'} u{_bits}"
     add(INTEGER, f"v_lshlrev_b{_bits}", _shift, _reversed(shift_left))
     add(INTEGER, f"v_lshrrev_b{_bits}", _shift, _reversed(shift_right))
-    add(INTEGER, f"v_ashrrev_i{_bits}", _shift.replace(f"u{_bits}", f"i{_bits}"), _reversed(shift_right))
+    add(
+        INTEGER,
+        f"v_ashrrev_i{_bits}",
+        _shift.replace(f"u{_bits}", f"i{_bits}"),
+        _reversed(shift_right),
+    )
     add(INTEGER, f"v_mov_b{_bits}", f"u{_bits} <- u{_bits}", _same)
 
 for _bits in ("16", "32"):
@@ -159,7 +164,12 @@ add(INTEGER, "v_or3_b32", _U32_3, lambda a, b, c: a | b | c)
 add(INTEGER, "v_xor3_b32", _U32_3, lambda a, b, c: a ^ b ^ c)
 add(INTEGER, "v_xad_u32", _U32_3, lambda a, b, c: (a ^ b) + c)
 add(INTEGER, "v_bfi_b32", _U32_3, lambda a, b, c: (a & b) | (~a & c))
-add(INTEGER, "v_lshl_add_u64", "u64 <- u64 u32 u64", lambda a, b, c: (a << (b & np.uint32(7)).astype(np.uint64)) + c)
+add(
+    INTEGER,
+    "v_lshl_add_u64",
+    "u64 <- u64 u32 u64",
+    lambda a, b, c: (a << (b & np.uint32(7)).astype(np.uint64)) + c,
+)
 add(INTEGER, "v_add_nc_u64", "u64 <- u64 u64", np.add)
 add(INTEGER, "v_sub_nc_u64", "u64 <- u64 u64", np.subtract)
 add(INTEGER, "v_mul_lo_u32", _U32, np.multiply)
@@ -178,10 +188,20 @@ add(INTEGER, "v_mad_u32_u16", "u32 <- u16 u16 u32", lambda a, b, c: a.astype(np.
 add(INTEGER, "v_mad_i32_i16", "i32 <- i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c)
 add(INTEGER, "v_bfe_u32", _U32_3, field_unsigned)
 add(INTEGER, "v_bfe_i32", "i32 <- i32 u32 u32", field_signed)
-add(INTEGER, "v_bfm_b32", _U32, lambda a, b: shift_left(shift_left(a * 0 + np.uint32(1), a) - np.uint32(1), b))
+add(
+    INTEGER,
+    "v_bfm_b32",
+    _U32,
+    lambda a, b: shift_left(shift_left(a * 0 + np.uint32(1), a) - np.uint32(1), b),
+)
 add(INTEGER, "v_perm_b32", _U32_3, choose_bytes)
 add(INTEGER, "v_alignbit_b32", _U32_3, _align_bits)
-add(INTEGER, "v_alignbyte_b32", _U32_3, lambda a, b, c: _align_bits(a, b, (c & np.uint32(3)) * np.uint32(8)))
+add(
+    INTEGER,
+    "v_alignbyte_b32",
+    _U32_3,
+    lambda a, b, c: _align_bits(a, b, (c & np.uint32(3)) * np.uint32(8)),
+)
 add(INTEGER, "v_bcnt_u32_b32", _U32, lambda a, b: bits_set(a) + b)
 add(INTEGER, "v_bfrev_b32", "u32 <- u32", reverse_bits)
 add(INTEGER, "v_ffbh_u32 v_clz_i32_u32", "u32 <- u32", leading_zeros)

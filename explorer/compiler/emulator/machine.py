@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.compiler.emulator.counts import Counts
-from explorer.compiler.emulator.errors import BarrierNotReached, StepLimit
+from explorer.compiler.emulator.errors import BarrierNotReached, RanPastTheEnd, StepLimit
 from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.memory import GlobalMemory
 from explorer.compiler.emulator.shared import SharedMemory
@@ -71,7 +71,7 @@ class Machine:
             parts: registers and memory.
             arch: the processor's name, ``gfx942``.
             banks: of shared memory.
-            limit: most instructions of one wave.
+            limit: most steps; a step is one instruction of all waves that are at it.
         """
         self.program = program
         self.waves = parts.waves
@@ -140,7 +140,7 @@ class Machine:
         start = int(self.address[ready].min())
         here = ready & (self.address == start)
         others = ready & ~here
-        stop = int(self.address[others].min()) if others.any() else len(self._decoded)
+        stop = int(self.address[others].min()) if others.any() else len(self._decoded) + 1
         selected: Selection = EVERY if here.all() else np.flatnonzero(here)
         self.waves.select(selected, int(here.sum()))
         self.left = False
@@ -156,6 +156,8 @@ class Machine:
         return position - start
 
     def _step(self, position: int) -> None:
+        if position == len(self._decoded):
+            self.waves.fail(RanPastTheEnd, 0, None)
         decoded = self._decoded[position]
         if decoded is None:
             instruction = self.program.instructions[position]

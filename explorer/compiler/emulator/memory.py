@@ -38,7 +38,9 @@ class Region:
 class GlobalMemory:
     """A copy of the arguments, each between stretches that nothing may touch."""
 
-    def __init__(self, arrays: Sequence[Array], written: Sequence[bool], names: Sequence[str]):
+    def __init__(
+        self, arrays: Sequence[Array], written: Sequence[bool], names: Sequence[str]
+    ) -> None:
         """Copy the arrays in.
 
         Args:

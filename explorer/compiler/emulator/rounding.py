@@ -16,7 +16,7 @@ _SMALLEST_F32 = 2.0**-126
 
 
 def fma32(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float32, rounded once.
+    """Give a * b + c in float32, rounded once.
 
     The product is exact in float64. The sum is rounded there and again to float32, which is wrong
     only where it fell on, or next to, a halfway point; those few are summed again to odd.
@@ -31,7 +31,7 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
 
 
 def to_odd(a: Array, b: Array) -> Array:
-    """a + b in float64, where an inexact sum becomes the neighbour with an odd last bit.
+    """Give a + b in float64, where an inexact sum becomes the neighbour with an odd last bit.
 
     Rounding such a sum again to fewer bits gives the same as rounding the exact one.
     Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms
@@ -53,7 +53,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float64, the product exact; off by an ulp in rare halfway cases."""
+    """Give a * b + c in float64, the product exact; off by an ulp in rare halfway cases."""
     product = a * b
     error = _product_error(a, b, product)
     total, lost = two_sum(product, c)
@@ -75,19 +75,19 @@ def _split(x: Array) -> tuple[Array, Array]:
 
 
 def fma16(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float16, rounded once: float64 holds the product and the sum."""
+    """Give a * b + c in float16, rounded once: float64 holds the product and the sum."""
     return (a.astype(np.float64) * b.astype(np.float64) + c).astype(np.float16)
 
 
 def toward_zero_16(x: Array) -> Array:
-    """float32 to float16, cut off."""
+    """From float32 to float16, cut off."""
     near = x.astype(np.float16)
     too_far = np.abs(near.astype(np.float32)) > np.abs(x)
     return (near.view(np.uint16) - too_far.astype(np.uint16)).view(np.float16)
 
 
 def bf16_bits(x: Array) -> Array:
-    """float32 to bfloat16, to nearest even, as uint32; NaN stays NaN."""
+    """From float32 to bfloat16, to nearest even, as uint32; NaN stays NaN."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     odd = (bits >> np.uint32(16)) & np.uint32(1)
     near = (bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)

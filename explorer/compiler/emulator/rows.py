@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Function = Callable[..., Array]
+Unary = Callable[[Array], Array]
+Binary = Callable[[Array, Array], Array]
+Ternary = Callable[[Array, Array, Array], Array]
+OfOperands = Unary | Binary | Ternary
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Row:
 Table = dict[str, Row]
 
 
-def add(table: Table, names: str, kinds: str, function: Function) -> None:
+def add(table: Table, names: str, kinds: str, function: OfOperands) -> None:
     """Put one row under several names.
 
     Args:

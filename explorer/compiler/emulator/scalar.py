@@ -6,7 +6,7 @@ Sources: AMD's instruction set architecture guides, chapter on scalar ALU operat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,12 @@ from explorer.compiler.emulator.integer_rows import (
 from explorer.compiler.emulator.machine import Machine, Step
 from explorer.compiler.emulator.operand import EXEC, Operand
 from explorer.compiler.emulator.rounding import fma32, maximum, minimum
+from explorer.compiler.emulator.rows import Binary, Function, OfOperands, Ternary, Unary
 from explorer.compiler.emulator.sources import DTYPES, scalar, unknown, write_scalar
 from explorer.compiler.emulator.vector import COMPARES
 
 Array = NDArray[Any]
 Build = Callable[[Instruction], Step]
-Function = Callable[..., Array]
 Condition = Callable[[list[Array], Array], Array]
 """(operands, result) -> the new SCC."""
 
@@ -49,7 +49,7 @@ class ScalarRow:
 SCALAR: dict[str, ScalarRow] = {}
 
 
-def _add(names: str, kinds: str, function: Function, scc: Condition | None = None) -> None:
+def _add(names: str, kinds: str, function: OfOperands, scc: Condition | None = None) -> None:
     result, _, sources = kinds.partition(" <- ")
     row = ScalarRow(result, tuple(sources.split()), function, scc)
     SCALAR.update(dict.fromkeys(names.split(), row))
@@ -83,7 +83,7 @@ def _and_not(a: Array, b: Array) -> Array:
     return a & ~b
 
 
-LOGIC: dict[str, Function] = {
+LOGIC: dict[str, Binary] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
@@ -97,12 +97,12 @@ LOGIC: dict[str, Function] = {
 }
 
 
-def _field(function: Function) -> Function:
+def _field(function: Ternary) -> Binary:
     """Offset in bits 0 to 4 and width in bits 16 to 22 of the second operand."""
     return lambda a, b: function(a, b & np.uint32(31), (b >> np.uint32(16)) & np.uint32(127))
 
 
-def _signed_part(bits: int) -> Function:
+def _signed_part(bits: int) -> Unary:
     shift = np.int32(32 - bits)
     return lambda a: (a << shift) >> shift
 
@@ -110,6 +110,16 @@ def _signed_part(bits: int) -> Function:
 def _mask(width: Array, offset: Array) -> Array:
     one = np.ones_like(width)
     return shift_left(shift_left(one, width) - one, offset)
+
+
+def _shifted_sum(shift: int) -> Binary:
+    return lambda a, b: (a << np.uint32(shift)) + b
+
+
+def _shifted_carry(shift: int) -> Condition:
+    return lambda operands, _: (
+        (operands[0].astype(np.uint64) << np.uint64(shift)) + operands[1] >= 2**32
+    )
 
 
 for _bits in ("32", "64"):
@@ -128,12 +138,7 @@ for _kind in ("u32", "i32"):
     _add(f"s_mul_hi_{_kind}", _two, high_product)
 
 for _shift in range(1, 5):
-    _add(
-        f"s_lshl{_shift}_add_u32",
-        "u32 <- u32 u32",
-        lambda a, b, n=np.uint32(_shift): (a << n) + b,
-        lambda o, _, n=np.uint64(_shift): (o[0].astype(np.uint64) << n) + o[1] >= 1 << 32,
-    )
+    _add(f"s_lshl{_shift}_add_u32", "u32 <- u32 u32", _shifted_sum(_shift), _shifted_carry(_shift))
 
 _add("s_add_u32 s_add_co_u32", "u32 <- u32 u32", np.add, _carry)
 _add("s_sub_u32 s_sub_co_u32", "u32 <- u32 u32", np.subtract, _borrow)
@@ -151,7 +156,11 @@ _add("s_ff1_i32_b32 s_ctz_i32_b32", "u32 <- u32", trailing_zeros)
 _add("s_flbit_i32_b32 s_clz_i32_u32", "u32 <- u32", leading_zeros)
 _add("s_sext_i32_i16", "i32 <- i32", _signed_part(16))
 _add("s_sext_i32_i8", "i32 <- i32", _signed_part(8))
-_add("s_pack_ll_b32_b16", "u32 <- u32 u32", lambda a, b: (a & np.uint32(0xFFFF)) | (b << np.uint32(16)))
+_add(
+    "s_pack_ll_b32_b16",
+    "u32 <- u32 u32",
+    lambda a, b: (a & np.uint32(0xFFFF)) | (b << np.uint32(16)),
+)
 _add("s_abs_i32", "i32 <- i32", np.abs, _not_zero)
 _add("s_add_f32", "f32 <- f32 f32", np.add)
 _add("s_sub_f32", "f32 <- f32 f32", np.subtract)
@@ -192,7 +201,10 @@ def _build_compare(instruction: Instruction) -> Step:
     compare = COMPARES.get(name)
     if compare is None or kind not in DTYPES:
         raise unknown(instruction)
-    read_a, read_b = (scalar(operand, kind) for operand in instruction.operands)
+    first, second = instruction.operands
+    if instruction.base.startswith("s_cmpk_") and kind == "i32":
+        second = replace(second, value=int(_short(instruction)))
+    read_a, read_b = scalar(first, kind), scalar(second, kind)
 
     def step(machine: Machine) -> None:
         waves = machine.waves
@@ -257,9 +269,7 @@ def _with_carry(combine: Callable[[Array, Array, Array], Array]) -> Build:
         def step(machine: Machine) -> None:
             waves = machine.waves
             carry = waves.scc[waves.selected].astype(np.int64)
-            total = combine(
-                read_a(waves).astype(np.int64), read_b(waves).astype(np.int64), carry
-            )
+            total = combine(read_a(waves).astype(np.int64), read_b(waves).astype(np.int64), carry)
             write_scalar(waves, target, total.astype(np.uint32))
             waves.scc[waves.selected] = (total >> 32) & 1 != 0
 
@@ -278,14 +288,14 @@ def _build_move_short(instruction: Instruction) -> Step:
     return lambda m: write_scalar(m.waves, target, np.full(m.waves.count, value))
 
 
-def _with_short(function: Function, *, sets_scc: bool) -> Build:
+def _with_short(function: Binary, *, sets_scc: bool) -> Build:
     def build(instruction: Instruction) -> Step:
         target, value = instruction.operands[0], _short(instruction)
         read = scalar(target, "i32")
 
         def step(machine: Machine) -> None:
             waves = machine.waves
-            wide = function(read(waves).astype(np.int64), np.int64(value))
+            wide = function(read(waves).astype(np.int64), np.array(value, np.int64))
             result = wide.astype(np.int32)
             write_scalar(waves, target, result)
             if sets_scc:

@@ -80,7 +80,7 @@ def source(operand: Operand, kind: str, *, high: bool = False) -> Reader:
         read = _half(dword(operand), kind, high=high if operand.high is None else operand.high)
     else:
         read = _view(dword(operand), DTYPES[kind])
-    return _signed(read, operand) if "f" in kind else read
+    return signed(read, operand) if "f" in kind else read
 
 
 def _constant_value(operand: Operand, kind: str, width: int, *, high: bool) -> Array:
@@ -125,7 +125,8 @@ def join(low: Array, high: Array) -> Array:
     return both.view(np.uint64)[..., 0]
 
 
-def _signed(read: Reader, operand: Operand) -> Reader:
+def signed(read: Reader, operand: Operand) -> Reader:
+    """A reader of floats with the sign modifiers of their operand."""
     match operand.absolute, operand.negate:
         case False, False:
             return read

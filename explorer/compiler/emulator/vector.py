@@ -36,7 +36,10 @@ VCC_PAIR = Operand("s", VCC, 2)
 def readers(instruction: Instruction, row: Row) -> list[Reader]:
     """Readers of a row's operands, its destination's old value last if it accumulates."""
     given = instruction.operands[1 : 1 + len(row.sources)]
-    made = [reader(instruction, i, o, k) for i, (o, k) in enumerate(zip(given, row.sources, strict=True))]
+    made = [
+        reader(instruction, i, o, k)
+        for i, (o, k) in enumerate(zip(given, row.sources, strict=True))
+    ]
     if row.accumulates:
         made.append(source(instruction.operands[0], row.result))
     return made
@@ -159,12 +162,15 @@ def build_compare(instruction: Instruction) -> Step:
     read_a = reader(instruction, 0, first, kind)
     read_b = reader(instruction, 1, second, "u32" if name == "class" else kind)
     into_exec = kind_of == "cmpx"
-    if is_dpp(instruction) or (target is None and not into_exec):
+    dpp = is_dpp(instruction)
+    if target is None and not into_exec:
         raise unknown(instruction)
 
     def step(machine: Machine) -> None:
         waves = machine.waves
         mask = function(read_a(waves), read_b(waves)) & waves.active
+        if dpp and (written := written_lanes(instruction, waves)) is not None:
+            mask = mask & written
         if target is not None:
             write_mask(waves, target, mask)
         if into_exec:
@@ -233,7 +239,8 @@ def _build_packed_move(instruction: Instruction) -> Step:
     chosen = instruction.bits("op_sel", (0, 0))
     target, *given = instruction.operands
     first, second = (
-        _packed_source(o, "u32", high=bool(h), negate=False) for o, h in zip(given, chosen, strict=True)
+        _packed_source(o, "u32", high=bool(h), negate=False)
+        for o, h in zip(given, chosen, strict=True)
     )
     return lambda machine: write_pair(machine, target, first(machine.waves), second(machine.waves))
 
@@ -281,10 +288,10 @@ def _dual_half(half: Instruction) -> tuple[Operand, Callable[[Machine], Array]]:
 
 def chosen(instruction: Instruction, kind: str = "f32") -> Callable[[Machine], Array]:
     """V_CNDMASK: the second operand in lanes whose mask bit is set, else the first."""
-    operands = instruction.operands
-    mask = lane_bits(operands[3] if len(operands) > 3 else VCC_PAIR)
-    first = reader(instruction, 0, operands[1], kind)
-    second = reader(instruction, 1, operands[2], kind)
+    _, if_clear, if_set, *named = instruction.operands
+    mask = lane_bits(named[0] if named else VCC_PAIR)
+    first = reader(instruction, 0, if_clear, kind)
+    second = reader(instruction, 1, if_set, kind)
 
     def choose(machine: Machine) -> Array:
         waves = machine.waves

@@ -51,6 +51,15 @@ class Bank:
         row[selected] |= mask
         self.whole[register] = bool(row.all())
 
+    def forget(self, register: int, selected: Selection, mask: Array) -> None:
+        """Count a register as never written in the lanes of ``mask``."""
+        if not mask.any():
+            return
+        if self.whole[register]:
+            self.written[register] = True
+        self.written[register][selected] &= ~mask
+        self.whole[register] = False
+
 
 @dataclass(frozen=True)
 class WaveLayout:
@@ -196,16 +205,12 @@ class Waves:
         return name if lane is None else f"{name}, lane {lane}"
 
     def fail(
-        self, error: type[EmulationFault], row: int, lane: int | None, **facts: object
+        self, error: type[EmulationFault], row: int, lane: int | None, **facts: str | int
     ) -> NoReturn:
         """Raise ``error`` for the selected wave number ``row`` and its lane."""
         wave = int(self.wave_numbers()[row])
-        raise error(
-            text=self.now.text,
-            line=self.now.line,
-            lane_name=self.lane_name(wave, lane),
-            **facts,
-        )
+        place = {"text": self.now.text, "line": self.now.line}
+        raise error(location=None, lane_name=self.lane_name(wave, lane), **place, **facts)
 
 
 _SPECIAL = {106: "vcc_lo", 107: "vcc_hi", 125: "m0", 126: "exec_lo", 127: "exec_hi"} | {

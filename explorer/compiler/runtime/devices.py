@@ -59,7 +59,7 @@ def devices() -> Devices:
             Device("local", True, "", "this machine's processor, all its cores"),
             _device("hip", _missing_hip(), "AMD GPU, by ROCm's HIP runtime"),
             _device("cuda", _missing_cuda(), "NVIDIA GPU, by its driver"),
-            _device("emulator", _NO_EMULATOR, "AMD machine code, executed on the processor"),
+            Device("emulator", True, "", "AMD machine code, executed on the processor"),
             Device("interpreter", True, "", "the kernel's graph itself, node by node"),
         )
     )
@@ -67,9 +67,6 @@ def devices() -> Devices:
 
 def _device(name: str, missing: str, description: str) -> Device:
     return Device(name, not missing, missing, description)
-
-
-_NO_EMULATOR = "it is not part of this version"
 
 
 def _missing_hip() -> str:
