@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,6 @@ from explorer.compiler.driver import Options, lower
 from explorer.compiler.errors import (
     BadBinding,
     ExplorerError,
-    InternalError,
     UnknownBinding,
     did_you_mean,
 )
@@ -103,8 +102,8 @@ class Exploration:
         self.widget = ExplorerWidget(
             self.recording,
             sliders=self._slider_states(start),
-            on_request=lambda values: self.set(**values),
-            on_stop=self.stop,
+            on_request=_weakly(self, lambda exploration, values: exploration.set(**values)),
+            on_stop=_weakly(self, lambda exploration: exploration.stop()),
         )
         if problem:
             self.widget.show_error(problem)
@@ -210,19 +209,24 @@ class Exploration:
         except ExplorerError as error:
             result = failed(error, self.target.device)
             self._show_error(request, error)
-        except (InternalError, OSError, RuntimeError) as error:
-            result = Result(
-                False, None, None, self.target.device, f"{type(error).__name__}: {error}"
-            )
-            self.widget.show_error(result.message)
+        except Exception as error:
+            result = self._flaw(error)
         else:
             self.widget.show_result(**vars(result))
         self._finish(request, result)
 
+    def _flaw(self, error: Exception) -> Result:
+        message = f"internal error: {type(error).__name__}: {error}"
+        self.widget.show_error(message)
+        return Result(False, None, None, self.target.device, message)
+
     def _finish(self, request: Request, result: Result) -> None:
         if request.serial != self._newest.serial:
             return
-        self.widget.show_sliders(self._slider_states(request.bindings, grey=True))
+        try:
+            self.widget.show_sliders(self._slider_states(request.bindings, grey=True))
+        except Exception as error:
+            result = self._flaw(error)
         with self._changed:
             self.result = result
             self._done = max(self._done, request.serial)
@@ -308,6 +312,17 @@ class Exploration:
             if problems := check(self.kernel, settings, self.target.name, **vars(self.options)):
                 found[value] = f"{problems[0].summary}; {problems[0].advice}"
         return found
+
+
+def _weakly(exploration: Exploration, call: Callable[..., None]) -> Callable[..., None]:
+    """``call`` on the exploration as long as somebody keeps it: the widget alone does not."""
+    reference = weakref.ref(exploration)
+
+    def called(*args: Any) -> None:
+        if (alive := reference()) is not None:
+            call(alive, *args)
+
+    return called
 
 
 def _work(reference: weakref.ref[Exploration]) -> None:

@@ -32,7 +32,7 @@ from explorer.interpreting import Workgroup, all_workgroups, run_graph
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 4e-3, "bf16": 3e-2}
 """Largest difference accepted between two ways to compute the same, relative to the largest value
-(at least 1): reductions add up in other orders, and exponentials differ in their last bits."""
+of the row (at least 1): reductions add up in other orders, exponentials differ in the last bits."""
 
 SAMPLED = 3
 """Workgroups that are run lane by lane: the first, the last and one between."""
@@ -130,9 +130,7 @@ class Trial:
         self.progress("running", 0.7)
         seconds, got = self._execute(lowered, executable, device)
         self.progress("checking", 0.9)
-        error, allowed = compare(want, got)
-        lanes, _ = self._lanes(lowered, want)
-        return _verdict(device, error, allowed, lanes, seconds)
+        return _verdict(device, compare(want, got), self._lanes(lowered, want), seconds)
 
     def _device(self) -> str:
         """Where to run.
@@ -164,14 +162,14 @@ class Trial:
 
     def _only_lanes(self, lowered: Lowered, want: list[Array]) -> Result:
         self.progress("running sampled workgroups in the interpreter", 0.7)
-        error, allowed = self._lanes(lowered, want)
-        verdict = _verdict("interpreter", error, allowed, error, None)
+        lanes = self._lanes(lowered, want)
+        verdict = _verdict("interpreter", lanes, lanes, None)
         why = "" if self.device else f"{self.target.name} code compiled, no such device is here; "
         text = f"{why}{SAMPLED} sampled workgroups in the interpreter; {verdict.message}"
         return replace(verdict, message=text)
 
-    def _lanes(self, lowered: Lowered, want: list[Array]) -> tuple[float, float]:
-        """Run sampled workgroups lane by lane: the largest error, and what is allowed."""
+    def _lanes(self, lowered: Lowered, want: list[Array]) -> Difference:
+        """Run sampled workgroups lane by lane: the worst element of what they wrote."""
         arrays = self.inputs.copies(self.kernel, lowered)
         counts = {
             i: np.zeros(a.shape, np.int64)
@@ -181,12 +179,8 @@ class Trial:
         for workgroup in sample(list(all_workgroups(lowered))):
             self.progress(f"checking workgroup {workgroup}", 0.9)
             LaneMachine(lowered.graph, lowered.tiling, arrays, workgroup, counts).run()
-        error = allowed = 0.0
-        for i, count in counts.items():
-            touched = count > 0
-            one, limit = difference(want[i], np.where(touched, arrays[i], want[i]))
-            error, allowed = max(error, one), max(allowed, limit)
-        return error, allowed
+        got = [np.where(count > 0, arrays[i], want[i]) for i, count in counts.items()]
+        return compare([want[i] for i in counts], got)
 
 
 def sample(workgroups: Sequence[Workgroup]) -> Iterable[Workgroup]:
@@ -195,24 +189,42 @@ def sample(workgroups: Sequence[Workgroup]) -> Iterable[Workgroup]:
     return [workgroups[i] for i in sorted({0, last // 2, last})]
 
 
-def compare(want: Sequence[Array], got: Sequence[Array]) -> tuple[float, float]:
-    """Largest error over all arguments, and the error allowed there."""
+Difference = tuple[float, float]
+"""The error of the worst element, and the error that was allowed for it."""
+
+
+def compare(want: Sequence[Array], got: Sequence[Array]) -> Difference:
+    """The worst element of all arguments."""
     pairs = [difference(w, g) for w, g in zip(want, got, strict=True)]
-    return max(pairs, key=lambda pair: pair[0] - pair[1])
+    return max(pairs, key=lambda pair: _share(np.asarray(pair[0]), np.asarray(pair[1])))
 
 
-def difference(want: Array, got: Array) -> tuple[float, float]:
-    """(largest difference, difference allowed); equal infinities and two NaN do not differ."""
+def difference(want: Array, got: Array) -> Difference:
+    """The worst element of two arrays. Equal infinities do not differ, nor do two NaN.
+
+    An element may be off by a share of the largest finite value of its row (at least of 1): what
+    one huge row may lose says nothing about the others.
+    """
     tolerance = TOLERANCE.get(_name(want), 0.0)
     wide = np.float64 if want.dtype.kind not in "iub" else np.int64
     w, g = want.astype(wide), got.astype(wide)
     with np.errstate(all="ignore"):
         same = (w == g) | ((w != w) & (g != g))
-        off = np.where(same, 0, np.abs(w - g))
-        finite = np.abs(w[np.isfinite(w)])
-    worst = float(np.max(off, initial=0))
-    scale = max(1.0, float(np.max(finite, initial=0)))
-    return (float("inf") if np.isnan(off).any() else worst), tolerance * scale
+        off = np.where(same, 0.0, np.abs(w - g))
+        finite = np.where(np.isfinite(w), np.abs(w), 0)
+        row = finite.max(axis=-1, keepdims=True, initial=1)
+        allowed = np.broadcast_to(tolerance * row, off.shape)
+        off = np.where(np.isnan(off), np.inf, off)
+    if not off.size:
+        return 0.0, tolerance
+    worst = int(np.argmax(_share(off, allowed)))
+    return float(off.flat[worst]), float(allowed.flat[worst])
+
+
+def _share(off: Array, allowed: Array) -> Array:
+    """How much of what is allowed was used; infinite where nothing is allowed and something off."""
+    with np.errstate(all="ignore"):
+        return np.where(off == 0, 0.0, off / allowed)
 
 
 def _name(array: Array) -> str:
@@ -221,17 +233,14 @@ def _name(array: Array) -> str:
     )
 
 
-def _verdict(
-    device: str, error: float, allowed: float, lanes: float, seconds: float | None
-) -> Result:
-    ok = error <= allowed and lanes <= allowed
-    if ok:
-        message = f"allowed {allowed:.2g}"
-    elif error > allowed:
-        message = f"WRONG: max error {error:.3g}, allowed {allowed:.3g}"
-    else:
-        message = f"WRONG lane by lane: max error {lanes:.3g}, allowed {allowed:.3g}"
-    return Result(ok, max(error, lanes), seconds, device, message)
+def _verdict(device: str, run: Difference, lanes: Difference, seconds: float | None) -> Result:
+    """What to say of the worst elements of a run and of the lanes' interpreter."""
+    for what, (error, allowed) in (("WRONG", run), ("WRONG lane by lane", lanes)):
+        if not error <= allowed:
+            message = f"{what}: max error {error:.3g}, allowed {allowed:.3g}"
+            return Result(False, error, seconds, device, message)
+    error, allowed = max(run, lanes)
+    return Result(True, error, seconds, device, f"allowed {allowed:.2g}")
 
 
 def failed(error: ExplorerError, device: str) -> Result:

@@ -23,11 +23,11 @@ class ExplorerError(Exception):
 
     template: ClassVar[str] = "{message}"
     hint: ClassVar[str] = ""
+    recording: Recording | None = None
 
     def __init__(self, *, location: Location | None = None, **facts: object) -> None:
         self.location = location
         self.facts = facts
-        self.recording: Recording | None = None
         self.summary = self.template.format(**facts)
         self.advice = self.hint.format(**facts)
         super().__init__(self.summary)

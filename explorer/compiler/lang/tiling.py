@@ -156,7 +156,7 @@ def resolve(
     drafts = {d: _draft(d, sizes[d], reader, workgroups.get(d)) for d in dims}
     waves = _waves(drafts, reader, hardware, single=target.lanes == 1)
     pieces = _pieces(drafts, waves, hardware, bound, tensors, lanes * target.vector_bytes)
-    made = [DimTiling(**vars(drafts[d]), waves=waves[d], piece=pieces[d]) for d in dims]
+    made = [drafts[d].with_shares(waves[d], pieces[d]) for d in dims]
     for dim in made:
         _check_multiples(dim)
     tiling = Tiling(tuple(made), lanes, tuple(notes))
@@ -209,15 +209,30 @@ class _Draft:
     parallel_tile: int | None
     workgroup_tile: int | None
     workgroup_dim: int | None
+    asked_workgroup_tile: int | None
+    """As written: it may be larger than the dim."""
 
     @property
     def shared_tile(self) -> tuple[str, int, bool]:
         """What the waves share: its name, its elements, whether it is the whole dim."""
         if self.loop_tile is not None:
             return "the loop tile", self.loop_tile, False
-        if self.workgroup_tile is not None:
-            return "the workgroup tile", self.workgroup_tile, False
+        if self.asked_workgroup_tile is not None and self.asked_workgroup_tile != self.size:
+            return "the workgroup tile", self.asked_workgroup_tile, False
         return "the dim", self.size, True
+
+    def with_shares(self, waves: int, piece: int) -> DimTiling:
+        """The whole tiling of the dim."""
+        return DimTiling(
+            self.name,
+            self.size,
+            self.loop_tile,
+            self.parallel_tile,
+            self.workgroup_tile,
+            self.workgroup_dim,
+            waves,
+            piece,
+        )
 
     def tiles(self) -> list[tuple[str, int]]:
         named = [
@@ -238,6 +253,7 @@ def _draft(dim: str, size: int, reader: _Reader, workgroup: WorkgroupConstraint 
         # A workgroup tile that covers the dim is the whole dim.
         workgroup_tile=tile if tile is not None and tile < size else None,
         workgroup_dim=None if workgroup is None else workgroup.workgroup_dim,
+        asked_workgroup_tile=tile,
     )
 
 

@@ -42,6 +42,7 @@ def prove_coverage(graph: TileGraph, context: Context) -> None:
         if isinstance(node.op, Write):
             for axis in node.placed.axes:
                 _check_axis(node, axis, context.tiling[axis.dim], steps)
+            _check_lanes(node, context.tiling)
             _check_writers(node, context.tiling)
             sizes = " x ".join(str(context.tiling[d].size) for d in node.dims)
             context.note(f"{node.op.memory.name}: each of {sizes} elements is written once")
@@ -96,6 +97,16 @@ def _gap(axis: AxisIndex, dim: DimTiling, steps: int) -> str | None:
     return next((f"{what} cover {has} of {want}" for what, has, want in levels if has < want), None)
 
 
+def _check_lanes(node: Node, tiling: Tiling) -> None:
+    """Each dim has bits of the lane number for itself, and the wave has all of them."""
+    taken = 0
+    for axis in node.placed.axes:
+        bits = (axis.dealt.lanes - 1) * axis.dealt.stride
+        if bits & taken or bits >= tiling.lanes:
+            _fail(node, tiling[axis.dim], 0, "dealt to lanes that are not there or not free")
+        taken |= bits
+
+
 def _check_writers(node: Node, tiling: Tiling) -> None:
     """Among the holders of one element exactly one is chosen."""
     used = sum((a.dealt.lanes - 1) * a.dealt.stride for a in node.placed.axes)
@@ -109,8 +120,10 @@ def _check_writers(node: Node, tiling: Tiling) -> None:
         env: dict[str, object] = {"lane": lanes}
         for d, wave, workgroup in zip(others, numbers[::2], numbers[1::2], strict=True):
             env |= {f"wave_{d.name}": wave, f"workgroup_{d.workgroup_dim}": workgroup}
-        mine = [np.asarray(expr.evaluate(e, env, np.minimum)) == 0 for e in node.placed.writers]
-        chosen += int(np.logical_and.reduce([np.ones(lanes.shape, bool), *mine]).sum())
+        mine = np.ones(lanes.shape, bool)
+        for e in node.placed.writers:
+            mine &= np.asarray(expr.evaluate(e, env, np.minimum)) == 0
+        chosen += int(mine.sum())
     if chosen != 1:
         _fail(node, others[0] if others else tiling.dims[0], 0, f"written by {chosen} lanes")
 
