@@ -279,7 +279,8 @@ def require_for(target: Target, device: str) -> None:
     Raises:
         MissingDevice: it is not, or does not.
     """
-    instead = "interpreter, for the lanes of any target; or compile with target='cpu'"
+    emulator = "emulator, for this very code; " if target.family == "rocm" else ""
+    instead = f"{emulator}interpreter, for the lanes of any target; or compile with target='cpu'"
     kind = device.partition(":")[0]
     try:
         require(kind, shown=device)

@@ -100,7 +100,7 @@ def tracked() -> list[Path]:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 def test_no_file_holds_a_path_of_one_machine() -> None:
-    home = re.compile(rf"{re.escape(str(ROOT))}\b|/home/[a-z]|/root/|/Users/[A-Za-z]")
+    home = re.compile(rf"{re.escape(str(ROOT))}\b|/home/[a-z]|(?<!\w)/root/|/Users/[A-Za-z]")
     this = Path(__file__)
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
