@@ -27,7 +27,7 @@ from explorer.compiler.runtime.devices import devices, driver_of
 from explorer.compiler.runtime.executable import Executable
 from explorer.compiler.runtime.worker import Worker
 from explorer.compiler.trace.kernel import Kernel
-from explorer.compiling import build, emit, require_for
+from explorer.compiling import CompiledKernel, build, emit, require_for
 from explorer.interpreting import Workgroup, all_workgroups, run_graph
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 4e-3, "bf16": 3e-2}
@@ -128,7 +128,11 @@ class Trial:
         if device == "interpreter":
             return self._only_lanes(lowered, want)
         self.progress("running", 0.7)
-        seconds, got = self._execute(lowered, executable, device)
+        if device == "emulator":
+            compiled = CompiledKernel(self.kernel, lowered, module, executable)
+            seconds, got = None, self._emulate(compiled)
+        else:
+            seconds, got = self._execute(lowered, executable, device)
         self.progress("checking", 0.9)
         return _verdict(device, compare(want, got), self._lanes(lowered, want), seconds)
 
@@ -159,6 +163,12 @@ class Trial:
             if p.name in outputs:
                 arrays[i] = next(results)
         return statistics.median(reply.payload["seconds"]), arrays
+
+    def _emulate(self, compiled: CompiledKernel) -> list[Array]:
+        """What the machine code makes of the arguments, executed here; its time is no GPU's."""
+        arrays = self.inputs.copies(self.kernel, compiled.lowered)
+        compiled.run(*arrays, device="emulator")
+        return arrays
 
     def _only_lanes(self, lowered: Lowered, want: list[Array]) -> Result:
         self.progress("running sampled workgroups in the interpreter", 0.7)
