@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.machine import Machine, Step
-from explorer.compiler.emulator.rounding import fma32, fma64
+from explorer.compiler.emulator.rounding import fma32, fma64, to_odd
 from explorer.compiler.emulator.sources import Reader, source, write, write_half, write_mask
 from explorer.compiler.emulator.vector import VCC_PAIR, output
 
@@ -35,7 +35,7 @@ class _Float:
     """Biased exponent up to which a numerator is scaled."""
     mantissa: int
     bias: int
-    fma: Callable[[Array, Array, Array], Array]
+    scaled_fma: Callable[[Array, Array, Array, Array], Array]
 
     def exponent(self, x: Array) -> Array:
         """The biased exponent."""
@@ -43,8 +43,17 @@ class _Float:
         return ((bits >> np.uint64(self.mantissa)) & np.uint64(2 * self.bias + 1)).astype(np.int64)
 
 
-_F32 = _Float("f32", 64, 96, 23, 23, 127, fma32)
-_F64 = _Float("f64", 128, 768, 53, 52, 1023, fma64)
+def _scaled_fma32(a: Array, b: Array, c: Array, power: Array) -> Array:
+    total = to_odd(a.astype(np.float64) * b, c.astype(np.float64))
+    return np.ldexp(total, power).astype(np.float32)
+
+
+def _scaled_fma64(a: Array, b: Array, c: Array, power: Array) -> Array:
+    return np.ldexp(fma64(a, b, c), power)
+
+
+_F32 = _Float("f32", 64, 96, 23, 23, 127, _scaled_fma32)
+_F64 = _Float("f64", 128, 768, 53, 52, 1023, _scaled_fma64)
 
 
 def _float_of(instruction: Instruction) -> _Float:
@@ -59,6 +68,10 @@ def div_scale(
     float_: _Float, given: Array, denominator: Array, numerator: Array
 ) -> tuple[Array, Array]:
     """Move operands of a division away from the ends of the range.
+
+    Where the reciprocal of the denominator and the quotient are both subnormal, the guides print a
+    denominator scaled up, which would be infinite; it is scaled down here, which the sequence of
+    instructions around it needs to give the quotient.
 
     Returns:
         ``given`` (which is one of the other two), scaled; and whether the quotient must be scaled
@@ -75,7 +88,7 @@ def div_scale(
         ((denominator == 0) | (numerator == 0), nan, False),
         (exponents >= float_.far, for_denominator, True),
         (_subnormal(denominator), up, False),
-        (tiny_reciprocal & tiny_quotient, for_denominator, True),
+        (tiny_reciprocal & tiny_quotient, np.where(given == denominator, down, given), True),
         (tiny_reciprocal, down, False),
         (tiny_quotient, for_numerator, True),
         (float_.exponent(numerator) <= float_.low, up, False),
@@ -110,11 +123,10 @@ def _build_fmas(instruction: Instruction) -> Step:
     def step(machine: Machine) -> None:
         waves = machine.waves
         a, b, c = (read(waves) for read in reads)
-        value = float_.fma(a, b, c)
         large = float_.exponent(c) > float_.bias
-        scaled = np.ldexp(value, np.where(large, float_.scale, -float_.scale))
-        value = np.where(waves.lane_mask(VCC_PAIR.first), scaled, value)
-        write(waves, target, value.astype(value.dtype, copy=False))
+        power = np.where(large, float_.scale, -float_.scale)
+        power = np.where(waves.lane_mask(VCC_PAIR.first), power, 0)
+        write(waves, target, float_.scaled_fma(a, b, c, power))
 
     return step
 
@@ -131,6 +143,7 @@ def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
         (np.isinf(denominator) & np.isinf(numerator), nan),
         ((denominator == 0) | np.isinf(numerator), sign * infinity),
         (np.isinf(denominator) | (numerator == 0), sign * quotient.dtype.type(0)),
+        (np.isnan(quotient), sign * infinity),  # of finite operands: it overflowed on the way
     ]
     conditions, values = [c for c, _ in cases], [v for _, v in cases]
     return np.select(conditions, values, np.copysign(quotient, sign)).astype(quotient.dtype)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.compiler.emulator.conversion_rows import to_integer
 from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.integer_rows import (
     field_signed,
@@ -162,11 +163,22 @@ _add(
     lambda a, b: (a & np.uint32(0xFFFF)) | (b << np.uint32(16)),
 )
 _add("s_abs_i32", "i32 <- i32", np.abs, _not_zero)
-_add("s_add_f32", "f32 <- f32 f32", np.add)
-_add("s_sub_f32", "f32 <- f32 f32", np.subtract)
-_add("s_mul_f32", "f32 <- f32 f32", np.multiply)
-_add("s_max_f32 s_max_num_f32", "f32 <- f32 f32", maximum)
-_add("s_min_f32 s_min_num_f32", "f32 <- f32 f32", minimum)
+for _kind in ("f16", "f32"):
+    _one, _two = f"{_kind} <- {_kind}", f"{_kind} <- {_kind} {_kind}"
+    _add(f"s_add_{_kind}", _two, np.add)
+    _add(f"s_sub_{_kind}", _two, np.subtract)
+    _add(f"s_mul_{_kind}", _two, np.multiply)
+    _add(f"s_max_{_kind} s_max_num_{_kind}", _two, maximum)
+    _add(f"s_min_{_kind} s_min_num_{_kind}", _two, minimum)
+    _add(f"s_ceil_{_kind}", _one, np.ceil)
+    _add(f"s_floor_{_kind}", _one, np.floor)
+    _add(f"s_trunc_{_kind}", _one, np.trunc)
+    _add(f"s_rndne_{_kind}", _one, np.rint)
+
+_add("s_cvt_f32_f16", "f32 <- f16", lambda a: a.astype(np.float32))
+_add("s_cvt_f16_f32", "f16 <- f32", lambda a: a.astype(np.float16))
+_add("s_cvt_i32_f32", "i32 <- f32", to_integer(np.int32))
+_add("s_cvt_u32_f32", "u32 <- f32", to_integer(np.uint32))
 _add("s_fmaak_f32 s_fmamk_f32", "f32 <- f32 f32 f32", fma32)
 _add("s_cvt_f32_u32", "f32 <- u32", lambda a: a.astype(np.float32))
 _add("s_cvt_f32_i32", "f32 <- i32", lambda a: a.astype(np.float32))

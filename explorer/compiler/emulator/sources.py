@@ -195,9 +195,11 @@ def write_half(
 
 
 def write_scalar(waves: Waves, operand: Operand, value: Array) -> None:
-    """Write [selected wave] of 32 or 64 bits to scalar registers; ``null`` takes nothing."""
+    """Write [selected wave] to scalar registers, zero-extended; ``null`` takes nothing."""
     if operand.kind != "s":
         return
+    if value.dtype.itemsize == 2:
+        value = np.ascontiguousarray(value).view(np.uint16).astype(np.uint32)
     if value.dtype.itemsize == 4:
         waves.write_scalar(operand.first, value.view(np.uint32))
         return
