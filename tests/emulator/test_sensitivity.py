@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from core.cases import Array
+from core.kernels import case
 
 import explorer
 import explorer.lang as tkl
-from core.cases import Array
-from core.kernels import case
 from explorer.compiler.emulator.launch import run
 from explorer.compiler.errors import ExplorerError
 from explorer.compiling import CompiledKernel
