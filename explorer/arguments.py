@@ -72,10 +72,13 @@ def _checked(parameter: Parameter, argument: Any, tiling: Tiling) -> Array:
 
 def _check_writeable(kernel: Kernel, arrays: Sequence[Array], outputs: set[str]) -> None:
     for parameter, array in zip(kernel.parameters, arrays, strict=True):
-        if parameter.name in outputs and not array.flags.writeable:
+        if parameter.name not in outputs:
+            continue
+        shared = any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+        if shared or not array.flags.writeable:
             raise WrongArgument(
                 name=parameter.name,
-                found="a read-only array",
+                found="an array whose elements share memory" if shared else "a read-only array",
                 want="one that it can write",
                 advice="pass a copy: array.copy()",
             )

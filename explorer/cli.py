@@ -104,8 +104,15 @@ def _add_run(commands: Any) -> None:
     )
     _add_kernel(parser)
     parser.add_argument("--device", help="where to run, such as local, hip, cuda:1, interpreter")
-    parser.add_argument("--repeats", type=int, default=10, help="timed runs (default: 10)")
+    parser.add_argument("--repeats", type=_count, default=10, help="timed runs (default: 10)")
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+
+
+def _count(text: str) -> int:
+    """A positive whole number."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text} is no positive whole number")
 
 
 def _add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +122,7 @@ def _add_kernel(parser: argparse.ArgumentParser) -> None:
         help="give a symbol its number (or global, shared); may be given several times; wins over "
         "the dict `bindings` of the file, if it has one; address spaces are global unless set",
     )  # fmt: skip
-    parser.add_argument("--target", help="cpu, gfx942, sm_89, ... (default: the best one here)")
+    parser.add_argument("--target", help="cpu, gfx942, sm_89, ... (default: cpu)")
 
 
 # --- commands -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from explorer.compiler.emit.module import Module, emit_module
 from explorer.compiler.emit.shell import ENTRY
 from explorer.compiler.emulator.launch import run as run_code
 from explorer.compiler.emulator.report import EmulatorReport
-from explorer.compiler.errors import ExplorerError
+from explorer.compiler.errors import BadOption, ExplorerError
 from explorer.compiler.interpret.machine import Array
 from explorer.compiler.ir.snapshot import forget_origins, snapshot
 from explorer.compiler.lang.bindings import Bindings
@@ -247,9 +247,12 @@ class CompiledKernel:
         """Time ``repeats`` runs on copies of the arguments, after ``warmup`` runs.
 
         Raises:
+            BadOption: no repeats.
             WrongArgument: an argument of another shape, element type or device.
             MissingDevice: the device is not here, or cannot run this target's code.
         """
+        if repeats < 1 or warmup < 0:
+            raise BadOption(name="repeats", value=repeats, want="at least 1, and warmup at least 0")
         arrays = [a.copy() for a in self._check(arguments)]
         device = device or self.target.device
         runs = self._run(arrays, device, repeats=warmup + repeats)

@@ -1,8 +1,8 @@
 """The explorer widget at work: requests in, recordings and results out, nothing blocked.
 
 Whoever asks for new settings (a slider, ``set``) only leaves a request; the latest wins. One thread
-takes requests and does the work; machine code is compiled and run in a child process that is ended
-when a newer request comes. A second child stands by, so that this costs no start-up time.
+takes requests and does the work; machine code is compiled and run in a child process of the pool,
+which is ended when a newer request comes. The pool keeps a spare one warm for that.
 """
 
 from __future__ import annotations
@@ -120,17 +120,20 @@ class Exploration:
 
         Raises:
             UnknownBinding: the kernel has no such symbol.
+            BadBinding: a value is no positive whole number.
         """
         known = sorted(self.kernel.size_symbols)
-        for name in values:
+        for name, value in values.items():
             if name not in known:
                 raise UnknownBinding(
                     name=name, guess=did_you_mean(name, known), known=", ".join(known)
                 )
+            if type(value) is not int or value <= 0:
+                raise BadBinding(name=name, value=value, want="it must be a positive whole number")
         with self._changed:
             self._newest = Request(self._newest.serial + 1, {**self._newest.bindings, **values})
             self._changed.notify_all()
-        self._interrupt()
+            self._interrupt()
 
     def wait(self, timeout: float | None = None) -> Result | None:
         """Block until the newest request is done and return its result.
@@ -211,8 +214,6 @@ class Exploration:
             self._show_error(request, error)
         except Exception as error:
             result = self._flaw(error)
-        else:
-            self.widget.show_result(**vars(result))
         self._finish(request, result)
 
     def _flaw(self, error: Exception) -> Result:
@@ -223,6 +224,8 @@ class Exploration:
     def _finish(self, request: Request, result: Result) -> None:
         if request.serial != self._newest.serial:
             return
+        if result.max_error is not None:
+            self.widget.show_result(**vars(result))
         try:
             self.widget.show_sliders(self._slider_states(request.bindings, grey=True))
         except Exception as error:

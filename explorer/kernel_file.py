@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -107,6 +108,7 @@ def _binding(text: str) -> tuple[str, Any]:
     spaces = {space.value: space for space in AddressSpace}
     if name.isidentifier() and value in spaces:
         return name, spaces[value]
-    if name.isidentifier() and value.isascii() and value.isdigit():
-        return name, int(value)
+    if name.isidentifier() and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value, re.ASCII):
+        # Whether such a number makes sense is for the kernel to say.
+        return name, float(value) if "." in value else int(value)
     raise UsageError(f"--set {text}: should be NAME=NUMBER, such as N=512")

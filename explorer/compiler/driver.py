@@ -6,11 +6,17 @@ Nothing here compiles or runs machine code.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from explorer.compiler.errors import ExplorerError, UnknownOption, UnknownPass, did_you_mean
+from explorer.compiler.errors import (
+    BadOption,
+    ExplorerError,
+    UnknownOption,
+    UnknownPass,
+    did_you_mean,
+)
 from explorer.compiler.ir.graph import TileGraph
 from explorer.compiler.ir.snapshot import snapshot
 from explorer.compiler.lang.bindings import Bindings, Bound, check_bindings
@@ -50,12 +56,21 @@ class Options:
     unroll_limit: int = 16
     fast_math: bool = False
 
+    def __post_init__(self) -> None:
+        limit: object = self.unroll_limit
+        if type(limit) is not int or limit < 1:
+            raise BadOption(name="unroll_limit", value=limit, want="a whole number, at least 1")
+        fast: object = self.fast_math
+        if type(fast) is not bool:
+            raise BadOption(name="fast_math", value=fast, want="True or False")
+
     @classmethod
     def of(cls, given: dict[str, Any]) -> Options:
         """Options from keyword arguments.
 
         Raises:
             UnknownOption: there is no such option.
+            BadOption: its value is of the wrong kind.
         """
         known = [f.name for f in fields(cls)]
         for name in given:
@@ -94,10 +109,12 @@ def lower(
     passes = PIPELINE[: _count(after)]
     bound: Bound = {}
     records: list[PassRecord] = []
+    ranges: dict[str, int] = {}
     try:
         bound = check_bindings(bindings, kernel.size_symbols, kernel.space_symbols)
         start = time.perf_counter()
         tiling = resolve(kernel.constraints, bound, _tensors(kernel), target)
+        ranges |= _ranges(tiling)
         graph = import_graph(kernel, bound, tiling)
         traced = snapshot(graph)
         records.append(_traced(traced, time.perf_counter() - start, tiling))
@@ -105,12 +122,14 @@ def lower(
         records += run_passes(graph, passes, context, known=(WELL_FORMED, STEPPED), before=traced)
     except PassFailed as failed:
         records += failed.records
-        failed.error.recording = _recording(kernel, bound, target, options, records)
+        failed.error.recording = _recording(kernel, bound, target, options, records, ranges)
         raise failed.error from None
     except ExplorerError as error:
-        error.recording = _recording(kernel, bound, target, options, records)
+        error.recording = _recording(kernel, bound, target, options, records, ranges)
         raise
-    return Lowered(graph, tiling, target, _recording(kernel, bound, target, options, records))
+    return Lowered(
+        graph, tiling, target, _recording(kernel, bound, target, options, records, ranges)
+    )
 
 
 def _count(after: str | None) -> int:
@@ -142,6 +161,7 @@ def _recording(
     target: Target,
     options: Options,
     records: Sequence[PassRecord],
+    ranges: Mapping[str, int],
 ) -> Recording:
     plain = {n: v if isinstance(v, int) else v.value for n, v in bound.items()}
     return Recording(
@@ -151,4 +171,11 @@ def _recording(
         passes=tuple(records),
         source=kernel.source,
         options=vars(options),
+        ranges=ranges,
     )
+
+
+def _ranges(tiling: Tiling) -> dict[str, int]:
+    """How many values each symbol takes that stands for a place on the machine."""
+    waves = {f"wave_{d.name}": d.waves for d in tiling.dims}
+    return {"lane": tiling.lanes} | waves | {f"workgroup_{i}": n for i, n in enumerate(tiling.grid)}

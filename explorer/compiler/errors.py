@@ -480,6 +480,13 @@ class UnknownOption(ExplorerError):
     hint = "the options are {known}"
 
 
+class BadOption(ExplorerError):
+    """A compile option with a value of the wrong kind."""
+
+    template = "option {name} is {value!r}"
+    hint = "it must be {want}"
+
+
 class UnknownPass(ExplorerError):
     """A pass name that does not exist."""
 

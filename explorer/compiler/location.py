@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-_PACKAGE = str(Path(__file__).parents[1])
+_OURS = (str(Path(__file__).parents[1]) + os.sep, sysconfig.get_path("stdlib") + os.sep)
+"""Folders of this package and of Python's own library, where no person's kernel lies."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,12 @@ def caller(ignore: tuple[str, ...] = ()) -> Location | None:
     """The innermost place on the stack outside this package.
 
     Args:
-        ignore: further path prefixes to look past (a tracing library's own files).
+        ignore: further prefixes of file names to look past (folders of a tracing library).
     """
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] (what tracebacks use too)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((_PACKAGE, *ignore)):
+        if not file.startswith((*_OURS, *ignore)):
             return at(frame.f_code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return None

@@ -42,6 +42,29 @@ def test_an_unknown_option() -> None:
     assert "did you mean unroll_limit?" in str(error)
 
 
+@pytest.mark.parametrize(
+    "options", [{"unroll_limit": 0}, {"unroll_limit": 2.5}, {"fast_math": "no"}]
+)
+def test_an_option_of_the_wrong_kind(options: dict[str, Any]) -> None:
+    (name,) = options
+    k = copied([HARDWARE])
+    refused(errors.BadOption, lambda: explorer.compile(k, SIZES, **options), name=name)
+
+
+def test_a_benchmark_without_runs() -> None:
+    x = np.zeros((4, 100), np.float32)
+    k = explorer.compile(copied([HARDWARE]), SIZES)
+    refused(errors.BadOption, lambda: k.benchmark(x, x.copy(), repeats=0), name="repeats")
+
+
+def test_an_output_whose_elements_share_memory() -> None:
+    x = np.zeros((4, 100), np.float32)
+    shared = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (4, 100), (0, 0))
+    k = explorer.compile(copied([HARDWARE]), SIZES)
+    error = refused(errors.WrongArgument, lambda: k(x, shared))
+    assert "share memory" in str(error)
+
+
 def test_an_unknown_pass() -> None:
     k = copied([HARDWARE])
     x = np.zeros((4, 100), np.float32)

@@ -18,6 +18,7 @@ from explorer.compiler.ops.control import Loop
 from explorer.compiler.ops.memory import Write
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import INDEXED
+from explorer.compiler.passes.shares import Walks, places_in
 
 EXACT = 1 << 16
 """Up to this many positions along a dim are counted one by one."""
@@ -38,6 +39,7 @@ def prove_coverage(graph: TileGraph, context: Context) -> None:
         the same; each of the 65536 elements once
     """
     steps = {n.name: n.op.steps or 1 for n in graph.nodes if isinstance(n.op, Loop)}
+    around = dict(places_in(graph.root, {}))
     for node in graph.nodes:
         if isinstance(node.op, Write):
             for axis in node.placed.axes:
@@ -45,7 +47,13 @@ def prove_coverage(graph: TileGraph, context: Context) -> None:
             _check_lanes(node, context.tiling)
             _check_writers(node, context.tiling)
             sizes = " x ".join(str(context.tiling[d].size) for d in node.dims)
-            context.note(f"{node.op.memory.name}: each of {sizes} elements is written once")
+            again = "".join(f", in each step of {name}" for name in _repeating(node, around[node]))
+            context.note(f"{node.op.memory.name}: each of {sizes} elements is written once{again}")
+
+
+def _repeating(node: Node, walks: Walks) -> list[str]:
+    """Loops around a write that walk no dim of its own."""
+    return [loop.name for dim, loop in walks.items() if dim not in node.dims]
 
 
 def _check_axis(node: Node, axis: AxisIndex, dim: DimTiling, steps: dict[str, int]) -> None:

@@ -21,6 +21,9 @@ from explorer.compiler.runtime.executable import Executable
 DISK_LIMIT = 512 * 2**20
 """Bytes of all entries on disk; the least recently used go first."""
 
+MAKING = 1
+"""Raised when the flags of the compiler or what is read off its output change: old entries go."""
+
 _MEMORY_ENTRIES = 256
 _SUFFIX = ".code"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -41,6 +44,7 @@ def cache_key(content: Any, *, target: str, options: dict[str, Any] | None = Non
         "options": options or {},
         "machine": _processor() if target == "cpu" else "",
         "versions": _versions(),
+        "making": MAKING,
     }
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

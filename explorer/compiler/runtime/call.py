@@ -92,6 +92,13 @@ def _of_tensor(torch: Any, tensor: Any) -> Array:
             want="one on the cpu",
             advice="move it with .cpu(), or run on that device with k.run(..., device=...)",
         )
+    if tensor.layout is not torch.strided or tensor.is_neg() or tensor.is_conj():
+        raise WrongArgument(
+            name="of the kernel",
+            found="a sparse or lazily changed tensor",
+            want="a plain one",
+            advice="convert it with .to_dense() or .resolve_neg()",
+        )
     if tensor.requires_grad:
         tensor = tensor.detach()
     if tensor.dtype is torch.bfloat16:  # numpy itself has no such type

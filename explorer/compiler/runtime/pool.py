@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 
 from explorer.compiler.runtime.worker import Worker
@@ -45,14 +45,15 @@ class WorkerPool:
 
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
-            keep = len(self._idle) < IDLE
-            if keep and worker.pid is not None:
-                self._idle.append(worker)
-            elif keep:  # its child was ended: it needs time to get warm, so others go first
-                worker.warm()
-                self._idle.insert(0, worker)
+            keep, alive = len(self._idle) < IDLE, worker.pid is not None
+            if keep:
+                # Without a child it needs time to get warm, so the others go first.
+                self._idle.insert(len(self._idle) if alive else 0, worker)
         if not keep:
             worker.close()
+        elif not alive:
+            with suppress(OSError):  # the next call says what is wrong
+                worker.warm()
 
     def close(self) -> None:
         """End all idle workers."""

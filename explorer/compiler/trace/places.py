@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import fx
 from explorer.compiler.location import Location, caller
 
 _LIBRARIES = tuple(
-    str(Path(file).parent) for file in (np.__file__, sympy.__file__, str(Path(fx.__file__).parent))
+    f"{Path(file).parent}{os.sep}"
+    for file in (np.__file__, sympy.__file__, str(Path(fx.__file__).parent))
 )
 
 
