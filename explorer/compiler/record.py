@@ -166,6 +166,8 @@ class Recording:
     isa: str = ""
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ranges: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many values ``lane``, ``wave_DIM`` and ``workgroup_i`` take in index formulas, from 0."""
 
     def __getitem__(self, name: str) -> PassRecord:
         """The pass called ``name`` (kebab-case).
@@ -249,6 +251,7 @@ def to_json(r: Recording) -> dict[str, Any]:
         "isa": r.isa,
         "resources": dict(r.resources),
         "options": dict(r.options),
+        "ranges": dict(r.ranges),
         "snapshots": [snapshot_to_json(s) for s in snapshots],
         "passes": passes,
     }
@@ -284,6 +287,7 @@ def from_json(data: Mapping[str, Any]) -> Recording:
         isa=data["isa"],
         resources=dict(data["resources"]),
         options=dict(data["options"]),
+        ranges={str(name): int(count) for name, count in data["ranges"].items()},
     )
 
 

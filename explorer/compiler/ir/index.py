@@ -175,7 +175,16 @@ class AxisIndex:
             if d.repeats > 1
             else element
         )
-        return AxisView(expr.add(self.start, offset), d.elements, self.copies, self.share.limit)
+        return AxisView(expr.add(self.start, offset), d.elements, self.copies, self._shown_limit)
+
+    @property
+    def _shown_limit(self) -> Expr | None:
+        """First position not to be touched: beyond the tensor, or held by an idle lane."""
+        limit = self.share.limit
+        if not self.spills_over:
+            return limit
+        end = expr.add(self.piece_start, self.share.piece)
+        return end if limit is None else expr.minimum(end, limit)
 
 
 @dataclass(frozen=True)
