@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from explorer.compiler.emulator.decode import decode
 from explorer.compiler.emulator.errors import UnreadableAssembly
 from explorer.compiler.emulator.instruction import Instruction, parse_program
 from explorer.compiler.emulator.machine import Machine, Parts, Program
-from explorer.compiler.emulator.memory import GlobalMemory, pointers
+from explorer.compiler.emulator.memory import GlobalMemory
 from explorer.compiler.emulator.metadata import CodeFacts, read_facts
 from explorer.compiler.emulator.operand import EXEC, TTMP
 from explorer.compiler.emulator.report import EmulatorReport
@@ -61,17 +62,18 @@ def run(
     """
     start = time.perf_counter()
     facts, program = load(isa)
-    memory = GlobalMemory(arrays, written, names or [str(i) for i in range(len(arrays))])
+    memory = GlobalMemory.holding(arrays, written, names or [str(i) for i in range(len(arrays))])
     segment = _argument_segment(facts, [memory.pointer(i) for i in range(len(arrays))])
     counts = Counts()
     launch = Launch(program, facts, memory, segment, grid, counts)
     launch.run(step_limit)
-    memory.copy_back()
+    memory.copy_back(arrays)
     total = grid[0] * grid[1] * grid[2]
     seconds = time.perf_counter() - start
     return EmulatorReport(facts.arch, grid, total * facts.waves, seconds, counts)
 
 
+@lru_cache(maxsize=16)
 def load(isa: str) -> tuple[CodeFacts, Program]:
     """Read the text of one kernel.
 
@@ -91,11 +93,12 @@ def _argument_segment(facts: CodeFacts, addresses: list[int]) -> Array:
     Raises:
         UnreadableAssembly: it takes other arguments than these pointers.
     """
-    if facts.pointer_offsets is None or len(facts.pointer_offsets) != len(addresses):
+    pointers_alone = all(argument.kind == "global_buffer" for argument in facts.arguments)
+    if not pointers_alone or len(facts.arguments) != len(addresses):
         raise UnreadableAssembly(reason=f"it does not take {len(addresses)} pointers alone")
     segment = np.zeros(-(-max(facts.argument_bytes, 64) // 16) * 16, np.uint8)
-    for offset, address in zip(facts.pointer_offsets, addresses, strict=True):
-        segment[offset : offset + 8] = np.frombuffer(pointers([address]), np.uint8)
+    for argument, address in zip(facts.arguments, addresses, strict=True):
+        segment[argument.offset :][:8] = np.array([address], np.uint64).view(np.uint8)
     return segment
 
 
@@ -125,7 +128,7 @@ class Launch:
         for first in range(0, total, together):
             yield tuple(range(first, min(first + together, total)))
 
-    @property
+    @cached_property
     def _vectors(self) -> tuple[int, int]:
         """Vector and accumulation registers that the code names."""
         return _registers(self.program.instructions, "v"), _registers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,24 @@ Decode = Callable[[Instruction], Decoded]
 
 @dataclass(frozen=True)
 class Program:
-    """Code of one kernel."""
+    """Code of one kernel, decoded as far as anything has run it."""
 
     instructions: tuple[Instruction, ...]
     labels: dict[str, int]
     entry: int
     decode: Decode
+    decoded: dict[int, Decoded] = field(default_factory=dict[int, Decoded])
+
+    def at(self, position: int) -> Decoded:
+        """The instruction at a position, ready to run.
+
+        Raises:
+            UnknownInstruction: it is not modelled.
+        """
+        found = self.decoded.get(position)
+        if found is None:
+            found = self.decoded[position] = self.decode(self.instructions[position])
+        return found
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,6 @@ class Machine:
         self.waiting = np.zeros(count, bool)
         self.following = 0
         self.left = False
-        self._decoded: list[Decoded | None] = [None] * len(program.instructions)
 
     # --- what control instructions do -------------------------------------------------------------
 
@@ -140,7 +151,9 @@ class Machine:
         start = int(self.address[ready].min())
         here = ready & (self.address == start)
         others = ready & ~here
-        stop = int(self.address[others].min()) if others.any() else len(self._decoded) + 1
+        stop = (
+            int(self.address[others].min()) if others.any() else len(self.program.instructions) + 1
+        )
         selected: Selection = EVERY if here.all() else np.flatnonzero(here)
         self.waves.select(selected, int(here.sum()))
         self.left = False
@@ -156,12 +169,9 @@ class Machine:
         return position - start
 
     def _step(self, position: int) -> None:
-        if position == len(self._decoded):
+        if position == len(self.program.instructions):
             self.waves.fail(RanPastTheEnd, 0, None)
-        decoded = self._decoded[position]
-        if decoded is None:
-            instruction = self.program.instructions[position]
-            decoded = self._decoded[position] = self.program.decode(instruction)
+        decoded = self.program.at(position)
         self.waves.now = decoded.instruction
         self.following = position + 1
         self.counts.instructions[decoded.family] += self.waves.count

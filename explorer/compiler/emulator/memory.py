@@ -1,8 +1,7 @@
-"""Global memory: the kernel's arguments with guarded space between them."""
+"""Global memory: the kernel's arguments, and nothing around them."""
 
 from __future__ import annotations
 
-import struct
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,40 +35,50 @@ class Region:
 
 
 class GlobalMemory:
-    """A copy of the arguments, each between stretches that nothing may touch."""
+    """Bytes of which only some regions may be touched."""
 
-    def __init__(
-        self, arrays: Sequence[Array], written: Sequence[bool], names: Sequence[str]
-    ) -> None:
-        """Copy the arrays in.
+    def __init__(self, data: Array, regions: Sequence[Region]) -> None:
+        """Take them as they are.
+
+        Args:
+            data: uint8; the first has the address ``BASE``.
+            regions: what may be touched, in order of their offsets.
+        """
+        self.bytes = data
+        self.words = data[: len(data) & ~3].view(np.uint32)
+        self.regions = tuple(regions)
+        self._starts = [region.offset for region in self.regions]
+
+    @classmethod
+    def holding(
+        cls, arrays: Sequence[Array], written: Sequence[bool], names: Sequence[str]
+    ) -> GlobalMemory:
+        """A copy of the arguments, each between stretches that nothing may touch.
 
         Args:
             arrays: the arguments.
             written: for each whether the kernel may write it.
             names: what errors call them.
         """
-        self.regions: list[Region] = []
-        self._arrays = arrays
+        regions: list[Region] = []
         top = _GUARD
         for array, writable, name in zip(arrays, written, names, strict=True):
             start = -(-top // _ALIGNMENT) * _ALIGNMENT
-            self.regions.append(Region(name, start, array.nbytes, writable))
+            regions.append(Region(name, start, array.nbytes, writable))
             top = start + array.nbytes + _GUARD
-        self.bytes = np.zeros(-(-top // 16) * 16, np.uint8)
-        self.words = self.bytes.view(np.uint32)
-        self._starts = [region.offset for region in self.regions]
-        for region, array in zip(self.regions, arrays, strict=True):
-            self.bytes[region.offset : region.end] = (
-                np.ascontiguousarray(array).view(np.uint8).ravel()
-            )
+        memory = cls(np.zeros(-(-top // 16) * 16, np.uint8), regions)
+        for region, array in zip(regions, arrays, strict=True):
+            raw = np.ascontiguousarray(array).view(np.uint8).ravel()
+            memory.bytes[region.offset : region.end] = raw
+        return memory
 
     def pointer(self, index: int) -> int:
-        """Address of the argument's first byte."""
+        """Address of a region's first byte."""
         return BASE + self.regions[index].offset
 
-    def copy_back(self) -> None:
+    def copy_back(self, arrays: Sequence[Array]) -> None:
         """Put what the kernel wrote into the caller's arrays."""
-        for region, array in zip(self.regions, self._arrays, strict=True):
+        for region, array in zip(self.regions, arrays, strict=True):
             if region.writable:
                 raw = self.bytes[region.offset : region.end]
                 array[...] = raw.view(array.dtype).reshape(array.shape)
@@ -153,8 +162,3 @@ def scatter(data: Array, words: Array, offset: Array, values: Sequence[Array], s
         for byte in range(step):
             part = (value >> np.uint32(8 * byte)).astype(np.uint8)
             data[offset + step * i + byte] = part
-
-
-def pointers(addresses: Sequence[int]) -> bytes:
-    """Addresses as a kernel-argument segment holds them."""
-    return struct.pack(f"<{len(addresses)}Q", *addresses)

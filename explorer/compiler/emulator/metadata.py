@@ -23,6 +23,17 @@ _USER_REGISTERS = (
 
 
 @dataclass(frozen=True)
+class Argument:
+    """One entry of the argument segment."""
+
+    kind: str
+    """``global_buffer``, ``by_value``, or a hidden one that the runtime fills."""
+    offset: int
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True)
 class CodeFacts:
     """One kernel's needs."""
 
@@ -35,8 +46,7 @@ class CodeFacts:
     shared_bytes: int
     scratch_bytes: int
     argument_bytes: int
-    pointer_offsets: tuple[int, ...] | None
-    """Where the argument segment holds each pointer; None: it holds other things too."""
+    arguments: tuple[Argument, ...]
     arguments_register: int
     """Scalar register (pair) that holds the segment's address."""
     user_registers: int
@@ -67,7 +77,7 @@ def read_facts(isa: str) -> CodeFacts:
         shared_bytes=_number(isa, r"\.group_segment_fixed_size:\s+(\d+)", "shared memory size"),
         scratch_bytes=_number(isa, r"\.private_segment_fixed_size:\s+(\d+)", "scratch size"),
         argument_bytes=_number(isa, r"\.kernarg_segment_size:\s+(\d+)", "argument segment size"),
-        pointer_offsets=_pointer_offsets(isa),
+        arguments=_arguments(isa),
         arguments_register=_arguments_register(isa),
         user_registers=_number(isa, r"\.amdhsa_user_sgpr_count\s+(\d+)", "user register count"),
         workgroup_ids=(_flag(isa, "id_x"), _flag(isa, "id_y"), _flag(isa, "id_z")),
@@ -112,14 +122,16 @@ def _block(isa: str) -> Grid:
     return x, y, z
 
 
-def _pointer_offsets(isa: str) -> tuple[int, ...] | None:
+def _arguments(isa: str) -> tuple[Argument, ...]:
     section = re.search(r"\.args:\s*\n(.*?)\n    \.\w", isa, re.DOTALL)
     if section is None:
         return ()
     rows = re.split(r"^ {6}- ", section[1], flags=re.MULTILINE)[1:]
-    offsets: list[int] = []
-    for row in rows:
-        if not re.search(r"\.value_kind:\s+global_buffer", row):
-            return None
-        offsets.append(_number(row, r"\.offset:\s+(\d+)", "argument offset"))
-    return tuple(offsets)
+    return tuple(
+        Argument(
+            _text(row, r"\.value_kind:\s+(\w+)", "kind of an argument"),
+            _number(row, r"\.offset:\s+(\d+)", "offset of an argument"),
+            _number(row, r"\.size:\s+(\d+)", "size of an argument"),
+        )
+        for row in rows
+    )
