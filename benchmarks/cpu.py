@@ -25,7 +25,8 @@ SETTINGS = [
     (softmax, {BLOCK_M: 1, BLOCK_P: 128, VECTOR: 64}),
     (softmax, {BLOCK_M: 1, BLOCK_P: 256, VECTOR: 64}),
     (softmax, {BLOCK_M: 1, BLOCK_P: 128, VECTOR: 128}),
-    (softmax, {BLOCK_M: 8, BLOCK_P: 128, VECTOR: 64}),
+    (softmax, {BLOCK_M: 1, BLOCK_P: 256, VECTOR: 256}),
+    (softmax, {BLOCK_M: 1, BLOCK_P: 512, VECTOR: 128}),
     (online_softmax, {BLOCK_M: 1, BLOCK_N: 1024, VECTOR: 64}),
     (online_softmax, {BLOCK_M: 1, BLOCK_N: 4096, VECTOR: 256}),
 ]

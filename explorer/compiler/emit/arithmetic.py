@@ -47,6 +47,7 @@ _COMPARE_INT = {
     n: i for i, n in enumerate(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 }
 _IGNORING_NAN = {"arith.maximumf": arith.maxnumf, "arith.minimumf": arith.minnumf}
+_BETTER = {"arith.maximumf": "ogt", "arith.minimumf": "olt"}
 COMPUTED_IN_F32 = (DType.F16, DType.BF16)
 """Element types whose arithmetic is done in f32 and rounded after every op."""
 
@@ -104,12 +105,15 @@ class Arithmetic:
         contracts: whether machine code joins a product and a sum into one rounding by itself.
             IREE lets LLVM do so on the CPU, whatever the flags say; a fence after each product
             keeps both roundings.
+        chooses: whether ``maximumf`` and ``minimumf`` are spelled as comparisons and choices, which
+            is cheaper where no one instruction keeps NaN (x86).
         loses_nan: whether the target's ``maximumf`` and ``minimumf`` forget a NaN. IREE's lowering
             for ROCm turns them into ``maxnumf`` and ``minnumf``.
     """
 
     fast: bool
     contracts: bool
+    chooses: bool
     loses_nan: bool
 
     @property
@@ -146,12 +150,20 @@ def compute(code: str, operands: Sequence[Ssa], dtype: DType, how: Arithmetic) -
             lost = arith.cmpf(_COMPARE_FLOAT["uno"], *operands)
             nan = splat(dtype, length(operands[0]), pymath.nan)
             return arith.select(lost, nan, _IGNORING_NAN[name](*operands))
+        case [name] if name in _BETTER and how.chooses:
+            return _chosen(_BETTER[name], *operands)
         case ["arith.mulf"] if how.contracts and not how.fast:
             return _fenced(arith.mulf(*operands))
         case _:
             dialect, op = code.split(".")
             flags = {"fastmath": how.flags} if how.fast and dtype.is_float else {}
             return getattr(_DIALECTS[dialect], op)(*operands, **flags)
+
+
+def _chosen(better: str, lhs: Ssa, rhs: Ssa) -> Ssa:
+    """The operand that compares better, NaN if either is NaN: ``maxps`` and one choice on x86."""
+    larger = arith.select(arith.cmpf(_COMPARE_FLOAT[better], lhs, rhs), lhs, rhs)
+    return arith.select(arith.cmpf(_COMPARE_FLOAT["uno"], lhs, lhs), lhs, larger)
 
 
 def _fenced(value: Ssa) -> Ssa:

@@ -43,7 +43,10 @@ class Emitter:
         self.tiling = tiling
         self.target = target
         self.arithmetic = Arithmetic(
-            fast_math, contracts=target.family == "cpu", loses_nan=target.family == "rocm"
+            fast_math,
+            contracts=target.family == "cpu",
+            chooses=target.family == "cpu",
+            loses_nan=target.family == "rocm",
         )
         self.positions = Positions()
         self.values: dict[Node, Any] = {}
