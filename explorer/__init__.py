@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.compiling import compile as compile  # noqa: A004 (the name people know)
     from explorer.exploring import explore as explore
     from explorer.interpreting import interpret as interpret
+    from explorer.tuning import tune as tune
     from explorer.viz.html import export_html as export_html
 
 _HOME = {
@@ -31,6 +32,7 @@ _HOME = {
     "export_html": "explorer.viz.html",
     "interpret": "explorer.interpreting",
     "load": "explorer.compiler.record",
+    "tune": "explorer.tuning",
 }
 
 __all__ = [
