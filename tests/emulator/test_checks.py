@@ -89,6 +89,12 @@ def test_a_register_that_only_some_lanes_wrote() -> None:
     fails(NeverWritten, code, "register v2", "lane 8")
 
 
+def test_a_copy_of_what_was_never_written_is_no_use_of_it() -> None:
+    moves = "s_mov_b64 s[10:11], s[8:9]\n v_mov_b64_e32 v[4:5], s[10:11]"
+    execute(f"{START}\n{moves}", np.zeros(64, np.uint32))
+    fails(NeverWritten, f"{moves}\n v_add_u32_e32 v6, 1, v5", "register v5")
+
+
 EXCHANGE = """ds_write_b32 v1, v0
     {between}
     v_xor_b32_e32 v2, 0x100, v1
@@ -156,6 +162,14 @@ def test_a_program_without_end() -> None:
 def test_an_unknown_instruction_is_named_with_its_line() -> None:
     with pytest.raises(UnknownInstruction, match=r"`s_unheard_of s1, s2` \(line 5"):
         execute("s_nop 0\ns_unheard_of s1, s2", np.zeros(4, np.uint32))
+
+
+def test_only_modes_that_are_not_modelled_may_change() -> None:
+    out = np.zeros(4, np.uint32)
+    execute("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3", out)
+    execute("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 0", out)
+    with pytest.raises(UnknownInstruction):
+        execute("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 1", out)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def _build_swap(instruction: Instruction) -> Step:
 
 
 def _build_move(instruction: Instruction) -> Step:
-    """Between vector and accumulation registers."""
+    """A constant into an accumulation register; copies of registers are in ``moves``."""
     target, given = instruction.operands
     read = dword(given)
     return lambda machine: write(machine.waves, target, read(machine.waves))
@@ -181,5 +181,4 @@ CARRY: dict[str, Build] = {
     "v_swap_b32": _build_swap,
     "v_accvgpr_read_b32": _build_move,
     "v_accvgpr_write_b32": _build_move,
-    "v_accvgpr_mov_b32": _build_move,
 }

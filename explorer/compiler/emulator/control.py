@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def _nothing(_: Machine) -> None:
 def build(instruction: Instruction) -> Step | None:
     """A control instruction; None if it is none."""
     name = instruction.base
-    if name.startswith(_ONLY_WAITS):
+    if name.startswith(_ONLY_WAITS) or _keeps_rounding(instruction):
         return _nothing
     if name.startswith("s_endpgm"):
         return Machine.end
@@ -64,6 +65,21 @@ def build(instruction: Instruction) -> Step | None:
     if name.startswith("s_load_"):
         return _load(instruction)
     return None
+
+
+def _keeps_rounding(instruction: Instruction) -> bool:
+    """Whether a change of modes is one that makes no difference here.
+
+    Bits 0 to 3 are rounding, where 0 is to nearest, the only one modelled; bits 4 to 7 say where
+    subnormals are flushed, which is not modelled. Source: RDNA3 guide, MODE register.
+    """
+    if instruction.base == "s_denorm_mode":
+        return True
+    pattern = r"s_setreg_imm32_b32 hwreg\(HW_REG_MODE, (\d+), (\d+)\), (\w+)"
+    if (found := re.fullmatch(pattern, instruction.text)) is None:
+        return False
+    first, end, value = int(found[1]), int(found[1]) + int(found[2]), int(found[3], 0)
+    return (first >= 4 and end <= 8) or (end <= 4 and value == 0)
 
 
 def _branch(instruction: Instruction, condition: Callable[[Waves], Array]) -> Step:

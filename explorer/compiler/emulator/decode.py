@@ -14,6 +14,7 @@ from explorer.compiler.emulator.instruction import Instruction
 from explorer.compiler.emulator.lanes import LANES
 from explorer.compiler.emulator.machine import Decoded, Step
 from explorer.compiler.emulator.matrix import build_mfma, build_wmma
+from explorer.compiler.emulator.moves import build_move
 from explorer.compiler.emulator.shared_memory import build_shared
 from explorer.compiler.emulator.sources import unknown
 
@@ -53,6 +54,8 @@ def decode(instruction: Instruction) -> Decoded:
 
 def _family_and_step(instruction: Instruction) -> tuple[str, Step]:
     name = instruction.base
+    if (step := build_move(instruction)) is not None:
+        return "scalar" if name.startswith("s_") else "vector", step
     if (step := control.build(instruction)) is not None:
         return "control", step
     if name.startswith("s_"):

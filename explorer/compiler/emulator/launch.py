@@ -74,13 +74,13 @@ def run(
 
 
 @lru_cache(maxsize=16)
-def load(isa: str) -> tuple[CodeFacts, Program]:
-    """Read the text of one kernel.
+def load(isa: str, kernel: str | None = None) -> tuple[CodeFacts, Program]:
+    """Read one kernel of a text; left out: its first.
 
     Raises:
         UnreadableAssembly: something that a launch needs is not there.
     """
-    facts = read_facts(isa)
+    facts = read_facts(isa, kernel)
     instructions, labels = parse_program(isa)
     if facts.entry not in labels:
         raise UnreadableAssembly(reason=f"it has no label {facts.entry}")

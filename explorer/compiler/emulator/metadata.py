@@ -60,12 +60,19 @@ class CodeFacts:
         return -(-x * y * z // self.lanes)
 
 
-def read_facts(isa: str) -> CodeFacts:
-    """Read them.
+def kernel_names(isa: str) -> list[str]:
+    """The kernels that an assembly text holds."""
+    return re.findall(r"\.amdhsa_kernel\s+(\S+)", isa)
+
+
+def read_facts(isa: str, kernel: str | None = None) -> CodeFacts:
+    """Read those of a kernel; left out: of the first.
 
     Raises:
         UnreadableAssembly: one is missing, or the processor is not known.
     """
+    if kernel is not None:
+        isa = _about(isa, kernel)
     arch = _text(isa, r"\.amdgcn_target\s+\"[^\"]*-(gfx\w+)[:\"]", "name of a processor")
     if arch not in TARGETS:
         raise UnreadableAssembly(reason=f"the emulator does not know the processor {arch}")
@@ -82,6 +89,19 @@ def read_facts(isa: str) -> CodeFacts:
         user_registers=_number(isa, r"\.amdhsa_user_sgpr_count\s+(\d+)", "user register count"),
         workgroup_ids=(_flag(isa, "id_x"), _flag(isa, "id_y"), _flag(isa, "id_z")),
     )
+
+
+def _about(isa: str, kernel: str) -> str:
+    """The parts of a text that speak of one kernel: directives and its entry of the metadata."""
+    target = _text(isa, r"(\.amdgcn_target[^\n]*)", "name of a processor")
+    pattern = rf"(\.amdhsa_kernel\s+{re.escape(kernel)}\n.*?\.end_amdhsa_kernel)"
+    directives = re.search(pattern, isa, re.DOTALL)
+    entries = re.split(r"^  - ", isa.partition("amdhsa.kernels:")[2], flags=re.MULTILINE)
+    named = rf"\.symbol:\s+{re.escape(kernel)}\.kd\b"
+    metadata = next((entry for entry in entries if re.search(named, entry)), None)
+    if directives is None or metadata is None:
+        raise UnreadableAssembly(reason=f"it has no kernel {kernel}")
+    return "\n".join([target, directives[1], f"  - {metadata}"])
 
 
 def _text(isa: str, pattern: str, what: str) -> str:

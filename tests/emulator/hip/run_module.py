@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from explorer.compiler.emulator.counts import Counts
 from explorer.compiler.emulator.launch import STEP_LIMIT, Launch, load
 from explorer.compiler.emulator.memory import BASE, GlobalMemory, Region
-from explorer.compiler.emulator.metadata import CodeFacts
+from explorer.compiler.emulator.metadata import CodeFacts, kernel_names
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ class Device:
     def __init__(self, library: Path, assembly: Path) -> None:
         """Load both and give the library its memory."""
         texts = [path.read_text() for path in sorted(assembly.iterdir()) if path.suffix != ".npz"]
-        self.kernels = {load(text)[0].entry: load(text) for text in texts}
+        self.kernels = {name: load(text, name) for text in texts for name in kernel_names(text)}
         self.counts = Counts()
         self.failures: list[str] = []
         self._library = ctypes.CDLL(str(library))
