@@ -1,4 +1,4 @@
-"""The command ``explorer``: open the notebooks, list devices, compile and run kernels of a file.
+"""The command ``explorer``: open the notebooks, list devices, compile, run and tune kernels.
 
 Exit status: 0; 1 for a mistake in a kernel or its settings (the message alone, on stderr); 2 for
 wrong usage. Heavy modules are imported by the command that needs them, so that help is quick.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from explorer.compiler.lang.dtypes import DType
     from explorer.compiler.record import PassRecord, Recording
     from explorer.compiler.trace.kernel import Kernel, Parameter
+    from explorer.tuning_result import Try
 
 
 class WrongNumbers(ExplorerError):
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lab(commands)
     _add_compile(commands)
     _add_run(commands)
+    _add_tune(commands)
     return parser
 
 
@@ -105,6 +107,25 @@ def _add_run(commands: Any) -> None:
     _add_kernel(parser)
     parser.add_argument("--device", help="where to run, such as local, hip, cuda:1, interpreter")
     parser.add_argument("--repeats", type=_count, default=10, help="timed runs (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+
+
+def _add_tune(commands: Any) -> None:
+    parser = _command(
+        commands, "tune", _tune, "try many tile sizes of a kernel and find the fastest right one"
+    )
+    _add_kernel(parser)
+    parser.add_argument(
+        "--space", metavar="NAME=VALUE,VALUE,...", action="append", required=True,
+        help="values to try for a symbol; given several times, all combinations are tried",
+    )  # fmt: skip
+    parser.add_argument("--device", help="where to run, such as local, hip, cuda:1")
+    parser.add_argument("--csv", metavar="FILE", help="write all that was found, one row a setting")
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=_count, default=120,
+        help="of one setting (default: 120)",
+    )  # fmt: skip
+    parser.add_argument("--fresh", action="store_true", help="measure all again")
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
 
 
@@ -184,6 +205,45 @@ def _run(args: argparse.Namespace) -> None:
     print(compiled.benchmark(*inputs, device=args.device, repeats=args.repeats))
 
 
+def _tune(args: argparse.Namespace) -> None:
+    space = dict(_space(text) for text in args.space)  # before anything heavy is loaded
+    import explorer
+    from explorer.compiler.lang.bindings import check_bindings
+
+    kernel, bindings = load_kernel(args.kernel, args.set)
+    first = {name: values[0] for name, values in space.items()}
+    sizes = check_bindings({**bindings, **first}, kernel.size_symbols, kernel.space_symbols)
+    result = explorer.tune(
+        kernel,
+        bindings,
+        _random_inputs(kernel, sizes, args.seed),
+        space,
+        target=args.target,
+        device=args.device,
+        on_trial=_tell,
+        time_limit=args.time_limit,
+        reuse=not args.fresh,
+    )
+    if args.csv:
+        _writing(lambda: result.to_csv(args.csv))
+    print(result.report())
+    print("fastest:", " ".join(f"--set {name}={result.best[name]}" for name in space))
+
+
+def _tell(tried: Try, done: int, total: int) -> None:
+    """Progress goes to stderr, so that the table can be piped on."""
+    print(f"{done}/{total} {tried.status}", file=sys.stderr)
+
+
+def _space(text: str) -> tuple[str, list[int]]:
+    """``N=64,128`` as a name and its values."""
+    name, _, listed = text.partition("=")
+    values = listed.split(",")
+    if name.isidentifier() and all(v.isascii() and v.isdigit() for v in values):
+        return name, [int(v) for v in values]
+    raise UsageError(f"--space {text}: should be NAME=NUMBER,NUMBER,..., such as BLOCK_N=64,128")
+
+
 # --- what is printed ------------------------------------------------------------------------------
 
 
@@ -191,11 +251,20 @@ def _write(recording: Recording, args: argparse.Namespace) -> None:
     """Write the files that were asked for; after a failed pass they show how far it came."""
     import explorer
 
+    if args.save:
+        _writing(lambda: recording.save(args.save))
+    if args.html:
+        _writing(lambda: explorer.export_html(recording, args.html))
+
+
+def _writing(write: Callable[[], object]) -> None:
+    """Write a file that the command line names.
+
+    Raises:
+        UsageError: the machine refuses.
+    """
     try:
-        if args.save:
-            recording.save(args.save)
-        if args.html:
-            explorer.export_html(recording, args.html)
+        write()
     except OSError as e:
         raise UsageError(f"{e.filename}: {e.strerror}") from e
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,15 +19,9 @@ from explorer.checking import check
 from explorer.compiler.driver import TRACE, Lowered, Options, lower
 from explorer.compiler.emit.module import Module
 from explorer.compiler.emit.shell import ENTRY
-from explorer.compiler.errors import (
-    BadBinding,
-    ExplorerError,
-    InternalError,
-    UnknownBinding,
-    did_you_mean,
-)
+from explorer.compiler.errors import ExplorerError, InternalError
 from explorer.compiler.interpret.machine import Array
-from explorer.compiler.lang.bindings import Bindings, check_bindings
+from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.targets import target as target_row
 from explorer.compiler.record import Recording
@@ -41,6 +34,7 @@ from explorer.compiler.trace.kernel import Kernel
 from explorer.compiling import Benchmark, build, emit, require_for
 from explorer.trials import Inputs, Result, Trial
 from explorer.tuning_result import Try, TuneResult
+from explorer.tuning_space import checked_space, settings_of
 from explorer.tuning_store import TuningStore
 
 ROUNDS = 5
@@ -54,13 +48,6 @@ MOST_RUNS = 50
 
 OnTrial = Callable[[Try, int, int], None]
 """``on_trial(try, done, total)``: a setting was tried, the ``done``-th of ``total``."""
-
-
-class SweptSize(ExplorerError):
-    """A sweep over a dimension of the inputs."""
-
-    template = "{name} is a dimension of the kernel's arguments, and the inputs fix it to one value"
-    hint = "sweep tile sizes; for another size call tune again with inputs of that size"
 
 
 def tune(
@@ -98,12 +85,12 @@ def tune(
         inputs: one array or tensor for each parameter; the sweep works on copies.
         space: symbols and the values to try; all combinations are tried.
         target: the machine to compile for; left out: ``cpu``.
-        device: where to run; left out: the target's own if it is here, else the interpreter, which
-            gives no times.
+        device: where to run; left out: the target's own if it is here, else the interpreter.
+            Interpreter and emulator tell right from wrong, and give no times.
         on_trial: called with each setting that was tried, and how many of all are done.
         stop: once it is set, the sweep ends after the trial under way and gives what it has.
-        time_limit: seconds that one setting may take to compile, run and check. The interpreter
-            looks at the clock only between workgroups.
+        time_limit: seconds that one setting may take to compile, run and check. Interpreter and
+            emulator look at the clock only between their steps.
         reuse: whether to take what an earlier sweep found.
         options: as for ``compile``.
 
@@ -115,9 +102,9 @@ def tune(
         MissingDevice: the device asked for is not here, or does not run the target's code.
     """
     row = target_row(target or "cpu")
-    values = _checked_space(kernel, space)
-    settings = _settings(kernel, bindings, values)
-    if device not in (None, "interpreter"):
+    values = checked_space(kernel, space)
+    settings = settings_of(kernel, bindings, values)
+    if device is not None and device != "interpreter":
         require_for(row, device)
     with closing(TrialWorker()) as worker:
         sweep = Sweep(
@@ -348,40 +335,3 @@ def _judged(bindings: dict[str, Any], result: Result, resources: Mapping[str, An
 
 def _reason(error: ExplorerError) -> str:
     return f"{error.summary}; {error.advice}" if error.advice else error.summary
-
-
-def _checked_space(
-    kernel: Kernel, space: Mapping[Any, Sequence[int]]
-) -> dict[str, tuple[int, ...]]:
-    """The space by symbol name, its values without repetitions."""
-    dims = {d.name for p in kernel.parameters for d in p.memory.dims}
-    known = sorted(kernel.size_symbols - dims)
-    checked: dict[str, tuple[int, ...]] = {}
-    for name, values in ((str(symbol), values) for symbol, values in space.items()):
-        if name in dims:
-            raise SweptSize(name=name)
-        if name not in known:
-            raise UnknownBinding(name=name, guess=did_you_mean(name, known), known=", ".join(known))
-        checked[name] = _checked_values(name, values)
-    return checked
-
-
-def _checked_values(name: str, values: Iterable[Any]) -> tuple[int, ...]:
-    found = tuple(dict.fromkeys(values))
-    wrong = [v for v in found if not isinstance(v, int) or isinstance(v, bool) or v <= 0]
-    if wrong or not found:
-        want = "a sweep needs a list of positive whole numbers for each symbol"
-        raise BadBinding(name=name, value=wrong[0] if wrong else [], want=want)
-    return found
-
-
-def _settings(
-    kernel: Kernel, bindings: Bindings, space: Mapping[str, tuple[int, ...]]
-) -> list[dict[str, Any]]:
-    """All combinations, each with a value for every symbol of the kernel."""
-    fixed = {str(symbol): value for symbol, value in bindings.items()}
-    combined = [
-        fixed | dict(zip(space, values, strict=True))
-        for values in itertools.product(*space.values())
-    ]
-    return [check_bindings(s, kernel.size_symbols, kernel.space_symbols) for s in combined]

@@ -130,6 +130,16 @@ class TuneResult:
         self.frame.to_csv(file, index=False)
         return file
 
+    def report(self) -> str:
+        """A line a try, for a terminal, and a summary."""
+        rows = [[*map(str, self.space), "status", "time", "spread", "reason"]]
+        rows += [_line(t, self.space) for t in self.tries]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(t.ljust(w) for t, w in zip(r, widths, strict=True)) for r in rows]
+        return "\n".join(
+            [*(line.rstrip() for line in lines), f"{self._title()}: {self._summary()}"]
+        )
+
     def __repr__(self) -> str:
         return f"<tuning of {self._title()}: {self._summary()}>"
 
@@ -154,7 +164,7 @@ class TuneResult:
 
     def _advice(self) -> str:
         if any(t.ok for t in self.tries):
-            return "the interpreter takes no times: tune for a device that is here"
+            return "interpreter and emulator give no times: tune for a device that is here"
         reasons = Counter(t.reason for t in self.tries).most_common(1)
         return reasons[0][0] if reasons else "the sweep was stopped before the first setting"
 
@@ -186,6 +196,11 @@ class TuneResult:
 def _fastest(tries: Iterable[Try]) -> Try | None:
     timed = [t for t in tries if t.ok and t.seconds is not None]
     return min(timed, key=lambda t: t.seconds or 0.0, default=None)
+
+
+def _line(t: Try, names: Iterable[str]) -> list[str]:
+    times = ["" if s is None else duration(s) for s in (t.seconds, t.spread)]
+    return [*(str(t.bindings[n]) for n in names), t.status, *times, " ".join(t.reason.split())]
 
 
 def _cell(group: list[Try]) -> Cell:
