@@ -82,6 +82,11 @@ def _exponent_part(a: Array) -> Array:
     return np.where(np.isfinite(a), np.frexp(a)[1], 0)
 
 
+def _multiply_then_add(a: Array, b: Array, c: Array) -> Array:
+    """Rounded twice."""
+    return a * b + c
+
+
 def _legacy_multiply(a: Array, b: Array) -> Array:
     """Zero times anything is zero."""
     return np.where((a == 0) | (b == 0), np.float32(0), a * b)
@@ -128,6 +133,8 @@ for _kind in ("f16", "f32"):
     add(FLOAT, f"v_sin_{_kind}", _one, _wide(_turns_sin))
     add(FLOAT, f"v_cos_{_kind}", _one, _wide(_turns_cos))
 
+add(FLOAT, "v_mad_f32 v_madmk_f32 v_madak_f32", "f32 <- f32 f32 f32", _multiply_then_add)
+add(FLOAT, "v_mac_f32", "f32 <- f32 f32 =", _multiply_then_add)
 add(FLOAT, "v_mul_legacy_f32 v_mul_dx9_zero_f32", "f32 <- f32 f32", _legacy_multiply)
 add(FLOAT, "v_ldexp_f16", "f16 <- f16 i16", _scale)
 add(FLOAT, "v_ldexp_f32", "f32 <- f32 i32", _scale)
