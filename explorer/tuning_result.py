@@ -127,7 +127,7 @@ class TuneResult:
     def to_csv(self, path: str | Path) -> Path:
         """Write ``frame`` as comma-separated values and return the path."""
         file = Path(path)
-        self.frame.to_csv(file, index=False)
+        file.write_text(self.frame.to_csv(index=False), encoding="utf-8", newline="")
         return file
 
     def report(self) -> str:

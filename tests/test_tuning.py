@@ -20,6 +20,7 @@ from kernel_to_tune import BLOCK_N, N, V, bindings, row_max
 
 import explorer
 from explorer import tuning
+from explorer.cli import main
 from explorer.compiler.errors import BadBinding, MissingBinding, UnknownBinding, WrongArgument
 from explorer.compiler.runtime.errors import MissingDevice
 from explorer.trials import Trial
@@ -404,6 +405,8 @@ def test_a_csv_holds_the_frame(tmp_path: Path) -> None:
     assert list(frame["status"]) == ["ok", "illegal"]
     assert frame["reason"][1] == 'a "quoted", reason'
     assert frame.columns.tolist() == result.frame.columns.tolist()
+    with pytest.raises(FileNotFoundError, match="missing"):
+        result.to_csv(tmp_path / "missing" / "out.csv")
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -431,6 +434,12 @@ def test_tune_prints_a_table_and_writes_a_csv(tmp_path: Path) -> None:
     assert right.split()[:2] == ["64", "ok"]
     assert done.stdout.splitlines()[-1] == "fastest: --set BLOCK_N=64"
     assert list(pd.read_csv(out)["status"]) == ["illegal", "ok"]
+
+
+def test_tune_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["tune", "--help"])
+    assert "--space NAME=VALUE,VALUE,..." in capsys.readouterr().out
 
 
 def test_a_sweep_without_a_right_setting_is_status_1() -> None:
