@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from explorer.compiler.errors import NotADim, NotAValue
+from explorer.compiler.errors import NotAValue
 from explorer.compiler.lang.constraints import (
     Constraint,
     HardwareConstraint,
@@ -22,6 +22,13 @@ from explorer.compiler.ops.memory import Read, Write
 from explorer.compiler.trace.kernel import Kernel
 from explorer.compiler.trace.places import here
 from explorer.compiler.trace.tracer import tracer_for
+from explorer.vocabulary.reductions import all as all  # noqa: A004 (Wave's names)
+from explorer.vocabulary.reductions import any as any  # noqa: A004
+from explorer.vocabulary.reductions import argmax, argmin, prod
+from explorer.vocabulary.reductions import max as max  # noqa: A004
+from explorer.vocabulary.reductions import min as min  # noqa: A004
+from explorer.vocabulary.reductions import sum as sum  # noqa: A004
+from explorer.vocabulary.shapes import broadcast, permute, self_index
 
 __all__ = [
     "Constraint",
@@ -31,6 +38,10 @@ __all__ = [
     "WaveConstraint",
     "WorkgroupConstraint",
     "abs",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
     "broadcast",
     "cast",
     "exp",
@@ -42,11 +53,14 @@ __all__ = [
     "maximum",
     "min",
     "minimum",
+    "permute",
+    "prod",
     "read",
     "reciprocal",
     "reduction",
     "rsqrt",
     "select",
+    "self_index",
     "sqrt",
     "sum",
     "tanh",
@@ -128,43 +142,6 @@ def write(value: Any, memory: Any, elements_per_thread: Size | None = None) -> N
     tracer.create_proxy("call_function", Write, operands, {"width": elements_per_thread}, "write")
 
 
-def broadcast(x: Any, target_shape: Sequence[sympy.Symbol]) -> Any:
-    """Repeat ``x`` along the dims of ``target_shape`` that it lacks."""
-    return tracer_for("broadcast").record(
-        "broadcast", x, dims=tuple(_dim("broadcast", d) for d in target_shape)
-    )
-
-
-def max(source: Any, init: Any = None, dim: Any = None, block: bool = False) -> Any:  # noqa: A001
-    """The largest element of ``source`` along ``dim`` and of ``init``; NaN if one is NaN.
-
-    Args:
-        source: shape [dims].
-        init: shape [dims without dim]; left out: nothing.
-        dim: the dim to reduce.
-        block: accepted for Wave's sake; all lanes and waves always take part.
-
-    Returns:
-        A value of shape [dims without dim].
-    """
-    return _reduce("max", source, init, dim)
-
-
-def min(source: Any, init: Any = None, dim: Any = None, block: bool = False) -> Any:  # noqa: A001
-    """The smallest element of ``source`` along ``dim`` and of ``init``; see ``max``."""
-    return _reduce("min", source, init, dim)
-
-
-def sum(source: Any, init: Any = None, dim: Any = None, block: bool = False) -> Any:  # noqa: A001
-    """The sum of ``source`` along ``dim`` and ``init``, in the element type of ``source``."""
-    return _reduce("sum", source, init, dim)
-
-
-def _reduce(name: str, source: Any, init: Any, dim: Any) -> Any:
-    operands = (source,) if init is None else (source, init)
-    return tracer_for(name).record(name, *operands, dim=_dim(name, dim))
-
-
 def exp(x: Any) -> Any:
     """E to the power of x, element by element."""
     return tracer_for("exp").record("exp", x)
@@ -237,9 +214,3 @@ def cast(x: Any, dtype: DType) -> Any:
             location=here(),
         )
     return tracer_for("cast").record("cast", x, dtype=dtype)
-
-
-def _dim(op: str, dim: Any) -> sympy.Symbol:
-    if isinstance(dim, sympy.Symbol):
-        return dim
-    raise NotADim(what=f"the dim of tkw.{op}", found=dim, location=here())

@@ -353,6 +353,13 @@ class UnsupportedElements(ExplorerError):
     hint = "{advice}"
 
 
+class PositionDoesNotFit(ExplorerError):
+    """Positions along a dim that the element type asked for cannot hold."""
+
+    template = "{op}: {dtype} cannot hold positions along {dim}, which has {size} elements"
+    hint = "ask for an integer type that can: {better}"
+
+
 class LiteralDoesNotFit(ExplorerError):
     """A Python number that the other operand's type cannot hold."""
 
@@ -400,6 +407,13 @@ class BroadcastDims(ExplorerError):
 
     template = "broadcast: {found} cannot become [{target}]"
     hint = "the target dims must contain {dims} in that order"
+
+
+class PermuteDims(ExplorerError):
+    """A permutation to dims that are not the value's own."""
+
+    template = "permute: {found} cannot become [{target}]"
+    hint = "name each of [{dims}] once, in the order you want"
 
 
 class NestedSameAxis(ExplorerError):

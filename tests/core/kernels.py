@@ -7,7 +7,12 @@ import functools
 
 import explorer.lang as tkl
 import explorer.wave as tkw
-from core import kernels_by_element, kernels_of_rows, kernels_with_loops
+from core import (
+    kernels_by_element,
+    kernels_of_positions,
+    kernels_of_rows,
+    kernels_with_loops,
+)
 from core.cases import Case, M, N
 from core.zoo import ANY, FLOAT
 from explorer.compiler.lang.dtypes import DType
@@ -41,7 +46,7 @@ def issue_kernel(constraints: list[tkw.Constraint], dtype: DType = tkl.f32) -> K
     return test
 
 
-FAMILIES = (kernels_of_rows, kernels_with_loops, kernels_by_element)
+FAMILIES = (kernels_of_rows, kernels_with_loops, kernels_by_element, kernels_of_positions)
 """Importing them fills the zoo."""
 
 ZOO = {**ANY, **FLOAT}

@@ -73,10 +73,11 @@ def splat(dtype: DType, elements: int, value: float) -> Ssa:
     return arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, attribute))
 
 
-def integers(values: Sequence[int]) -> Ssa:
-    """A constant vector of i32."""
-    kind = vector_type(DType.I32, len(values))
-    return arith.constant(kind, ir.DenseElementsAttr.get(np.array(values, np.int32), type=kind))
+def integers(values: Sequence[int], dtype: DType = DType.I32) -> Ssa:
+    """A constant vector of integers."""
+    kind = vector_type(dtype, len(values))
+    made = np.array(values, f"i{dtype.bytes}")
+    return arith.constant(kind, ir.DenseElementsAttr.get(made, type=kind))
 
 
 def length(value: Ssa) -> int:

@@ -15,6 +15,7 @@ from explorer.compiler.emit.arithmetic import (
     Arithmetic,
     compute,
     convert,
+    element_type,
     halves,
     integers,
     length,
@@ -81,6 +82,21 @@ class Emitter:
         shape = [have.get(d, 1) for d in node.dims]
         grid = np.arange(pymath.prod(shape)).reshape(shape)
         return shuffled(self.value(operand), np.broadcast_to(grid, self.elements(node)).ravel())
+
+    def permuted(self, operand: Node, node: Node) -> Ssa:
+        """The operand's elements in the order of the dims of ``node``."""
+        shape = self.elements(operand)
+        grid = np.arange(pymath.prod(shape)).reshape(shape)
+        order = [operand.dims.index(d) for d in node.dims]
+        return shuffled(self.value(operand), grid.transpose(order).ravel())
+
+    def positions_of(self, node: Node) -> Ssa:
+        """Positions along the one dim of ``node``."""
+        axis, dtype = node.placed.axes[0], node.tile.dtype
+        first = arith.index_cast(element_type(dtype), self.positions.index(axis.start))
+        starts = vector.broadcast(vector_type(dtype, axis.elements), first)
+        offsets = integers([axis.dealt.offset(e) for e in range(axis.elements)], dtype)
+        return arith.addi(starts, offsets)
 
     def full(self, node: Node, value: float) -> Ssa:
         """A constant."""
@@ -199,7 +215,7 @@ class Emitter:
     def allocate(self, buffer: str, dtype: DType, elements: int) -> None:
         """Shared memory for a buffer in which every lane has ``elements`` places."""
         total = self.tiling.waves * self.tiling.lanes * elements
-        self.shared[buffer] = allocate(dtype, total)
+        self.shared[buffer] = allocate(_stored(dtype), total)
 
     def _place(self, wave: expr.Expr, elements: int) -> Ssa:
         lane = expr.add(expr.mul(wave, self.tiling.lanes), Sym("lane"))
@@ -218,19 +234,27 @@ class Emitter:
 
     def shared_store(self, buffer: str, source: Node) -> None:
         """The lane's elements into its own place."""
-        value = self.value(source)
+        have = source.tile.dtype
+        value = convert(self.value(source), have, _stored(have))
         vector.store(value, self.shared[buffer], [self._place(self._own_wave(), length(value))])
 
     def shared_load(self, buffer: str, dim: str, wave: int, node: Node) -> Ssa:
         """The elements of the same lane of wave ``wave`` along ``dim``."""
         elements = pymath.prod(self.elements(node))
         other = expr.substitute(self._own_wave(), {f"wave_{dim}": wave})
-        kind = vector_type(node.tile.dtype, elements)
-        return vector.load(kind, self.shared[buffer], [self._place(other, elements)])
+        want = node.tile.dtype
+        kind = vector_type(_stored(want), elements)
+        made = vector.load(kind, self.shared[buffer], [self._place(other, elements)])
+        return convert(made, _stored(want), want)
 
     def barrier(self) -> None:
         """All waves wait for each other."""
         gpu.barrier()
+
+
+def _stored(dtype: DType) -> DType:
+    """Booleans take a byte each in memory."""
+    return DType.I8 if dtype is DType.I1 else dtype
 
 
 def _appended(

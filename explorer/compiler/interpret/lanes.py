@@ -122,6 +122,15 @@ class LaneMachine(Machine):
         lengths = dict(zip(operand.dims, value.shape[2:], strict=True))
         return value.reshape(*value.shape[:2], *(lengths.get(d, 1) for d in node.dims))
 
+    def positions_of(self, node: Node) -> Array:
+        """What the index formula gives."""
+        return self.positions(node.placed.axes[0])
+
+    def permuted(self, operand: Node, node: Node) -> Array:
+        """Transpose the elements of each lane: lanes along a dim stay where they are."""
+        order = [2 + operand.dims.index(d) for d in node.dims]
+        return self.value(operand).transpose([0, 1, *order])
+
     def full(self, node: Node, value: float) -> Array:
         """A filled array."""
         shape = self._shape(node) if node.dims else (self.waves, self.lanes)

@@ -84,6 +84,14 @@ class Machine(ABC):
         """The operand's value with an axis of length 1 for each dim that only ``node`` has."""
 
     @abstractmethod
+    def positions_of(self, node: Node) -> Array:
+        """Positions of the elements of ``node``, which has one dim."""
+
+    @abstractmethod
+    def permuted(self, operand: Node, node: Node) -> Array:
+        """The operand's value with its dims in the order of ``node``."""
+
+    @abstractmethod
     def full(self, node: Node, value: float) -> Array:
         """An array for ``node`` filled with ``value``."""
 

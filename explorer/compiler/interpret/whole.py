@@ -58,6 +58,14 @@ class WholeMachine(Machine):
         lengths = dict(zip(operand.dims, value.shape, strict=True))
         return value.reshape([lengths.get(d, 1) for d in node.dims])
 
+    def positions_of(self, node: Node) -> Array:
+        """The window."""
+        return np.arange(*self.windows[node.dims[0]])
+
+    def permuted(self, operand: Node, node: Node) -> Array:
+        """Transpose."""
+        return self.value(operand).transpose([operand.dims.index(d) for d in node.dims])
+
     def full(self, node: Node, value: float) -> Array:
         """A filled array."""
         return np.full(self._shape(node.dims), value, numpy_dtype(node.tile.dtype))

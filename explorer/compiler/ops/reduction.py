@@ -10,7 +10,7 @@ from explorer.compiler.errors import AccumulatorDiffers, NoSuchDim, NotLowered
 from explorer.compiler.ir.graph import Node
 from explorer.compiler.ir.op import Op, Value, op
 from explorer.compiler.ir.types import TileType
-from explorer.compiler.lang.dtypes import DType
+from explorer.compiler.lang.dtypes import DType, Kind
 from explorer.compiler.ops.elementwise import BINARY, NUMBERS, Binary
 from explorer.compiler.ops.typing_rules import require_kind
 
@@ -22,6 +22,7 @@ class Combiner:
     name: str
     binary: type[Binary]
     float_identity: float
+    takes: tuple[Kind, ...] = NUMBERS
 
     def identity(self, dtype: DType) -> float:
         """The element ``i`` with ``combine(i, x) == x`` for all x of ``dtype``."""
@@ -51,7 +52,7 @@ class Reduce(Op):
             AccumulatorDiffers: ``init`` is of another type than the result.
         """
         found = self.source[0].tile
-        require_kind(node, self.source[0], NUMBERS)
+        require_kind(node, self.source[0], self.combiner.takes)
         if self.dim not in found.dims:
             raise NoSuchDim(
                 op=self.name,
@@ -90,6 +91,9 @@ class Reduce(Op):
 MAX = Combiner("max", BINARY["maximum"], -math.inf)
 MIN = Combiner("min", BINARY["minimum"], math.inf)
 SUM = Combiner("sum", BINARY["add"], 0.0)
+PROD = Combiner("prod", BINARY["mul"], 1.0)
+ANY = Combiner("any", BINARY["or"], 0.0, (Kind.BOOLEAN,))
+ALL = Combiner("all", BINARY["and"], 1.0, (Kind.BOOLEAN,))
 
 
 @op("max", family="reduction", symbol="max")
@@ -131,4 +135,50 @@ class Sum(Reduce):
     init: Value | None = None
 
 
-REDUCTIONS: dict[str, type[Reduce]] = {"max": Max, "min": Min, "sum": Sum}
+@op("prod", family="reduction", symbol="Π")
+class Prod(Reduce):
+    """The product along ``dim``, in the element type of the source, in any order.
+
+    Shapes: source [dims], init [dims without dim] -> [dims without dim]
+    """
+
+    combiner = PROD
+    source: tuple[Value, ...]
+    dim: str
+    init: Value | None = None
+
+
+@op("any", family="reduction", symbol="∃")
+class AnyOf(Reduce):
+    """Whether a condition holds anywhere along ``dim``.
+
+    Shapes: source [dims], init [dims without dim] -> [dims without dim]
+    """
+
+    combiner = ANY
+    source: tuple[Value, ...]
+    dim: str
+    init: Value | None = None
+
+
+@op("all", family="reduction", symbol="∀")
+class AllOf(Reduce):
+    """Whether a condition holds everywhere along ``dim``.
+
+    Shapes: source [dims], init [dims without dim] -> [dims without dim]
+    """
+
+    combiner = ALL
+    source: tuple[Value, ...]
+    dim: str
+    init: Value | None = None
+
+
+REDUCTIONS: dict[str, type[Reduce]] = {
+    "max": Max,
+    "min": Min,
+    "sum": Sum,
+    "prod": Prod,
+    "any": AnyOf,
+    "all": AllOf,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.compiler.errors import BroadcastDims
+from explorer.compiler.errors import BroadcastDims, PermuteDims
 from explorer.compiler.ir.graph import Node
 from explorer.compiler.ir.op import Op, Value, op
 from explorer.compiler.ir.types import TileType, is_subsequence
@@ -96,3 +96,38 @@ class Broadcast(Op):
     def emit(self, e: Any, node: Node) -> Any:
         """A shuffle of the lane's own elements."""
         return e.aligned(self.x, node)
+
+
+@op("permute", family="movement", symbol="⤭")
+class Permute(Op):
+    """The same elements with the dims in another order. No element changes its lane.
+
+    Shapes: x [dims] -> [dims in another order]
+    """
+
+    x: Value
+    dims: tuple[str, ...]
+
+    def result_type(self, node: Node) -> TileType:
+        """The operand's element type over ``dims``.
+
+        Raises:
+            PermuteDims: ``dims`` are not the operand's, each once.
+        """
+        found = self.x.tile
+        if sorted(found.dims) != sorted(self.dims):
+            raise PermuteDims(
+                found=found,
+                target=", ".join(self.dims),
+                dims=", ".join(found.dims),
+                location=node.location,
+            )
+        return TileType(self.dims, found.dtype)
+
+    def interpret(self, machine: Any, node: Node) -> Any:
+        """Transpose."""
+        return machine.permuted(self.x, node)
+
+    def emit(self, e: Any, node: Node) -> Any:
+        """A shuffle of the lane's own elements."""
+        return e.permuted(self.x, node)

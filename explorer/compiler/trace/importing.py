@@ -9,6 +9,7 @@ from torch import fx
 from explorer.compiler.errors import (
     LoopWithoutTiling,
     NotAValue,
+    PositionDoesNotFit,
     SharedParameter,
     UnknownDim,
     UnusedTiling,
@@ -17,12 +18,13 @@ from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.ir.op import Op
 from explorer.compiler.ir.types import MemoryType, TileType
 from explorer.compiler.lang.bindings import Bound, number_of
+from explorer.compiler.lang.dtypes import DType, Kind
 from explorer.compiler.lang.tiling import Tiling, ceil_div
 from explorer.compiler.lang.types import AddressSpace, Register
 from explorer.compiler.ops import memory
 from explorer.compiler.ops.control import Carried, Iterate, Result
+from explorer.compiler.ops.positions import SelfIndex
 from explorer.compiler.ops.reduction import REDUCTIONS
-from explorer.compiler.ops.shaping import Broadcast, Cast
 from explorer.compiler.trace.kernel import Kernel, Parameter
 from explorer.compiler.trace.tracer import end_of_body
 
@@ -105,19 +107,39 @@ class _Importer:
             return target(value, self._tile_type(kind, location))
         if target is Result:
             return target(self.made[args[0]], args[1])
-        if "width" in attributes:
-            return target(*map(operand, args), self._width(target.name, attributes["width"]))
-        if target is Broadcast:
-            return target(
-                operand(args[0]), tuple(self._dim(d, location) for d in attributes["dims"])
-            )
-        if target is Cast:
-            return target(operand(args[0]), attributes["dtype"])
         if target in REDUCTIONS.values():
             init = operand(args[1]) if len(args) > 1 else None
             # Which dims the operand has is for type inference to say.
             return target((operand(args[0]),), attributes["dim"].name, init)
-        return target(*map(operand, args))
+        if target is SelfIndex:
+            self._check_positions(attributes["dim"], attributes["dtype"], location)
+        given = {n: self._attribute(target.name, n, v, location) for n, v in attributes.items()}
+        return target(*map(operand, args), **given)
+
+    def _attribute(self, op: str, name: str, given: Any, location: Any) -> Any:
+        """A static attribute: sizes as numbers, dims as names."""
+        match name:
+            case "width":
+                return self._width(op, given)
+            case "dims":
+                return tuple(self._dim(d, location) for d in given)
+            case "dim":
+                return self._dim(given, location)
+            case _:
+                return given
+
+    def _check_positions(self, dim: Any, dtype: DType, location: Any) -> None:
+        size = self.tiling[self._dim(dim, location)].size
+        if dtype.kind is not Kind.INTEGER or not dtype.holds(size - 1):
+            whole = [d for d in DType if d.kind is Kind.INTEGER and d.holds(size - 1)]
+            raise PositionDoesNotFit(
+                op=SelfIndex.name,
+                dtype=dtype,
+                dim=dim,
+                size=size,
+                better=", ".join(f"tkl.{d}" for d in whole),
+                location=location,
+            )
 
     def _enter(self, node: fx.Node, inits: list[Node]) -> Node:
         axis: Any = node.args[0]
