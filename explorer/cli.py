@@ -307,8 +307,7 @@ def _random_inputs(kernel: Kernel, sizes: Any, seed: int) -> list[torch.Tensor]:
 
     generator = torch.Generator().manual_seed(seed)
     return [
-        _random([int(sizes[d.name]) for d in p.memory.dims], p.memory.dtype, generator)
-        for p in kernel.parameters
+        _random([int(sizes[d.name]) for d in p.dims], p.dtype, generator) for p in kernel.parameters
     ]
 
 

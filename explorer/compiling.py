@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.arguments import check_arguments, written
+from explorer.arguments import check_arguments, sized, written
 from explorer.compiler.driver import EMIT, Lowered, Options, lower
 from explorer.compiler.emit.module import Module, emit_module
 from explorer.compiler.emit.shell import ENTRY
@@ -23,6 +23,7 @@ from explorer.compiler.ir.snapshot import forget_origins, snapshot
 from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.targets import target as target_row
+from explorer.compiler.lang.tiling import Tiling, check_grid
 from explorer.compiler.record import PassRecord, Recording
 from explorer.compiler.runtime.cache import cache_key, shared_cache
 from explorer.compiler.runtime.devices import driver_of, require
@@ -50,9 +51,10 @@ def compile(  # noqa: A001 (the name people know)
         kernel: what ``@tkw.wave`` made.
         bindings: a number for each symbol (or symbol name) of the kernel.
         target: ``cpu``, ``gfx942``, ``gfx1100``, ``sm_89``, ...; left out: ``cpu``.
-        options: ``unroll_limit`` (most copies of a node before a loop is formed, 16) and
+        options: ``unroll_limit`` (most copies of a node before a loop is formed, 16),
             ``fast_math`` (let machine code reorder, contract and approximate float operations,
-            False)
+            False) and ``dynamic`` (dims left out of the bindings: one compiled kernel takes
+            tensors of every size along them, masked at the edges)
 
     Raises:
         ExplorerError: the kernel or its numbers are refused. Its ``recording`` holds the passes up
@@ -224,8 +226,12 @@ class CompiledKernel:
 
     def _emulate(self, arrays: Sequence[Array]) -> EmulatorReport:
         outputs, names = written(self.lowered.graph), [p.name for p in self.kernel.parameters]
-        flags, grid = [name in outputs for name in names], self.lowered.tiling.grid
-        return run_code(self.isa, arrays, written=flags, grid=grid, names=names)
+        flags, tiling = [name in outputs for name in names], self._sized(arrays)
+        sizes = [tiling[d].known for d in self.lowered.tiling.dynamic]
+        return run_code(self.isa, arrays, written=flags, grid=tiling.grid, names=names, sizes=sizes)
+
+    def _sized(self, arrays: Sequence[Array]) -> Tiling:
+        return sized(self.lowered.tiling, self.lowered.graph, arrays)
 
     def _run_on_gpu(self, arrays: list[Array], device: str, repeats: int) -> tuple[float, ...]:
         payload = {"entry": ENTRY, "device": driver_of(device), "repeats": repeats, "warmup": 0}
@@ -259,7 +265,10 @@ class CompiledKernel:
         return Benchmark(device, runs[warmup:])
 
     def _check(self, arguments: Sequence[Any]) -> list[Array]:
-        return check_arguments(self.kernel, self.lowered.tiling, self.lowered.graph, arguments)
+        arrays = check_arguments(self.kernel, self.lowered.tiling, self.lowered.graph, arguments)
+        if self.lowered.tiling.dynamic:
+            check_grid(self._sized(arrays), self.target)
+        return arrays
 
     @cached_property
     def _in_process(self) -> Any:

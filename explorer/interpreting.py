@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
-from explorer.arguments import check_arguments
+from explorer.arguments import check_arguments, sized
 from explorer.compiler.driver import PASS_NAMES, Lowered, Options, lower
 from explorer.compiler.interpret.lanes import LaneMachine
 from explorer.compiler.interpret.machine import Array
 from explorer.compiler.interpret.whole import WholeMachine
 from explorer.compiler.lang.bindings import Bindings
 from explorer.compiler.lang.targets import target as target_row
+from explorer.compiler.lang.tiling import Tiling
 from explorer.compiler.passes.infer_indices import infer_indices
 from explorer.compiler.passes.infer_types import infer_types
 from explorer.compiler.trace.kernel import Kernel
@@ -62,14 +63,15 @@ def run_graph(
         workgroups: those to run, when the graph has indices (default: all).
     """
     done = [p.name for p in lowered.recording.passes]
+    tiling = sized(lowered.tiling, lowered.graph, arrays)
     if infer_indices.name not in done:
-        WholeMachine(lowered.graph, lowered.tiling, list(arrays)).run()
+        WholeMachine(lowered.graph, tiling, list(arrays)).run()
         return
-    for workgroup in workgroups if workgroups is not None else all_workgroups(lowered):
-        LaneMachine(lowered.graph, lowered.tiling, list(arrays), workgroup).run()
+    for workgroup in workgroups if workgroups is not None else all_workgroups(tiling):
+        LaneMachine(lowered.graph, tiling, list(arrays), workgroup).run()
 
 
-def all_workgroups(lowered: Lowered) -> Iterable[Workgroup]:
+def all_workgroups(tiling: Tiling) -> Iterable[Workgroup]:
     """Every workgroup of the grid, x fastest."""
-    x, y, z = lowered.tiling.grid
+    x, y, z = tiling.grid
     return ((i, j, k) for k, j, i in product(range(z), range(y), range(x)))

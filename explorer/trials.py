@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.arguments import check_arguments, written
+from explorer.arguments import check_arguments, sized, written
 from explorer.compiler.driver import Lowered, Options, lower
 from explorer.compiler.emit.shell import ENTRY
 from explorer.compiler.errors import ExplorerError
@@ -68,12 +68,15 @@ class Inputs:
         arrays = check_arguments(kernel, lowered.tiling, lowered.graph, self.arrays)
         return [a.copy() for a in arrays]
 
-    def expected(self, kernel: Kernel, bindings: Bindings, target: Target) -> list[Array]:
+    def expected(
+        self, kernel: Kernel, bindings: Bindings, target: Target, dynamic: Sequence[str] = ()
+    ) -> list[Array]:
         """The arguments after the traced kernel ran on whole tiles, all workgroups at once.
 
         A loop's tile is part of the meaning; nothing else of the settings is.
         """
-        traced = lower(kernel, bindings, target, Options(), after=infer_types.name)
+        options = Options(dynamic=tuple(dynamic))
+        traced = lower(kernel, bindings, target, options, after=infer_types.name)
         key = tuple((d.name, d.size, d.loop_tile) for d in traced.tiling.dims)
         if key not in self._expected:
             arrays = self.copies(kernel, traced)
@@ -123,7 +126,7 @@ class Trial:
         executable = build(module, self.target, self.worker)
         self.shown(replace(lowered.recording, isa=executable.isa, resources=executable.resources))
         self.progress("computing what it should give", 0.6)
-        want = self.inputs.expected(self.kernel, bindings, self.target)
+        want = self.inputs.expected(self.kernel, bindings, self.target, self.options.dynamic)
         device = self._device()
         if device == "interpreter":
             return self._only_lanes(lowered, want)
@@ -186,9 +189,10 @@ class Trial:
             for i, (p, a) in enumerate(zip(self.kernel.parameters, arrays, strict=True))
             if p.name in written(lowered.graph)
         }
-        for workgroup in sample(list(all_workgroups(lowered))):
+        tiling = sized(lowered.tiling, lowered.graph, arrays)
+        for workgroup in sample(list(all_workgroups(tiling))):
             self.progress(f"checking workgroup {workgroup}", 0.9)
-            LaneMachine(lowered.graph, lowered.tiling, arrays, workgroup, counts).run()
+            LaneMachine(lowered.graph, tiling, arrays, workgroup, counts).run()
         got = [np.where(count > 0, arrays[i], want[i]) for i, count in counts.items()]
         return compare([want[i] for i in counts], got)
 

@@ -26,7 +26,7 @@ def checked_space(kernel: Kernel, space: Mapping[Any, Sequence[int]]) -> dict[st
         SweptSize: a symbol that is a dimension of the kernel's arguments.
         BadBinding: a value is no positive whole number, or there are none.
     """
-    dims = {d.name for p in kernel.parameters for d in p.memory.dims}
+    dims = {d.name for p in kernel.parameters for d in p.dims}
     known = sorted(kernel.size_symbols - dims)
     checked: dict[str, tuple[int, ...]] = {}
     for name, values in ((str(symbol), values) for symbol, values in space.items()):

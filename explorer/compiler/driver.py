@@ -13,6 +13,7 @@ from typing import Any
 from explorer.compiler.errors import (
     BadOption,
     ExplorerError,
+    UnknownDynamic,
     UnknownOption,
     UnknownPass,
     did_you_mean,
@@ -20,6 +21,7 @@ from explorer.compiler.errors import (
 from explorer.compiler.ir.graph import TileGraph
 from explorer.compiler.ir.snapshot import snapshot
 from explorer.compiler.lang.bindings import Bindings, Bound, check_bindings
+from explorer.compiler.lang.constraints import GRID_DIMS
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.tiling import TensorShape, Tiling, resolve
 from explorer.compiler.passes.base import Context, PassFailed, run_passes
@@ -51,10 +53,12 @@ class Options:
     Args:
         unroll_limit: most copies of one node before a generated loop takes their place.
         fast_math: whether machine code may reorder, contract and approximate float operations.
+        dynamic: names of dims whose sizes come with each call.
     """
 
     unroll_limit: int = 16
     fast_math: bool = False
+    dynamic: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         limit: object = self.unroll_limit
@@ -63,6 +67,11 @@ class Options:
         fast: object = self.fast_math
         if type(fast) is not bool:
             raise BadOption(name="fast_math", value=fast, want="True or False")
+        dims: Any = self.dynamic
+        if not isinstance(dims, tuple | list):
+            raise BadOption(name="dynamic", value=dims, want="a list of dims, such as [M, N]")
+        names = tuple(dict.fromkeys(map(str, dims)))  # pyright: ignore[reportUnknownArgumentType]
+        object.__setattr__(self, "dynamic", names)
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Options:
@@ -111,7 +120,8 @@ def lower(
     records: list[PassRecord] = []
     ranges: dict[str, int] = {}
     try:
-        bound = check_bindings(bindings, kernel.size_symbols, kernel.space_symbols)
+        _check_dynamic(kernel, options.dynamic)
+        bound = check_bindings(bindings, kernel.size_symbols, kernel.space_symbols, options.dynamic)
         start = time.perf_counter()
         tiling = resolve(kernel.constraints, bound, _tensors(kernel), target)
         ranges |= _ranges(tiling)
@@ -145,9 +155,17 @@ def _count(after: str | None) -> int:
 
 def _tensors(kernel: Kernel) -> list[TensorShape]:
     return [
-        TensorShape(tuple(d.name for d in p.memory.dims), p.memory.dtype.bytes)
+        TensorShape(tuple(d.name for d in p.dims), p.dtype.bytes)
         for p in kernel.parameters
+        if p.dims
     ]
+
+
+def _check_dynamic(kernel: Kernel, names: Sequence[str]) -> None:
+    known = list(dict.fromkeys(d.name for p in kernel.parameters for d in p.dims))
+    for name in names:
+        if name not in known:
+            raise UnknownDynamic(name=name, guess=did_you_mean(name, known), known=", ".join(known))
 
 
 def _traced(after: Snapshot, seconds: float, tiling: Tiling) -> PassRecord:
@@ -170,12 +188,18 @@ def _recording(
         target=target.name,
         passes=tuple(records),
         source=kernel.source,
-        options=vars(options),
+        options={**vars(options), "dynamic": list(options.dynamic)},
         ranges=ranges,
     )
 
 
 def _ranges(tiling: Tiling) -> dict[str, int]:
-    """How many values each symbol takes that stands for a place on the machine."""
+    """How many values each symbol takes that stands for a place on the machine, where known."""
     waves = {f"wave_{d.name}": d.waves for d in tiling.dims}
-    return {"lane": tiling.lanes} | waves | {f"workgroup_{i}": n for i, n in enumerate(tiling.grid)}
+    grid = {f"workgroup_{i}": 1 for i in range(GRID_DIMS)}
+    for d in tiling.dims:
+        if d.split and d.size is None:
+            grid.pop(f"workgroup_{d.workgroup_dim}")
+        elif d.split:
+            grid[f"workgroup_{d.workgroup_dim}"] = d.workgroups
+    return {"lane": tiling.lanes} | waves | grid

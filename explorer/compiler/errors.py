@@ -100,6 +100,32 @@ class NotWhole(ExplorerError):
     hint = "change the symbols in it so that the division comes out even"
 
 
+class BoundAndDynamic(ExplorerError):
+    """A number for a dim whose size comes when the kernel is called."""
+
+    template = "{name} = {value!r} in the bindings, and dynamic names {name} too"
+    hint = "leave {name} out of one of them"
+
+
+class NeedsSize(ExplorerError):
+    """A tile depends on a size that is known only when the kernel is called."""
+
+    template = "{what} is {expression}, and {name} is known only when the kernel is called"
+    hint = "write a number, or a symbol that the bindings give; or take {name} out of dynamic"
+
+
+class NeedsLoop(ExplorerError):
+    """A value whose dim has an unknown size and is walked by no loop."""
+
+    template = (
+        "{op} needs all of {dim} at once, and its size is known only when the kernel is called"
+    )
+    hint = (
+        "give {dim} a WorkgroupConstraint with a tile, or compute {op} again inside of the loop "
+        "that needs it"
+    )
+
+
 class DuplicateConstraint(ExplorerError):
     """Two constraints of one kind for one dim."""
 
@@ -193,6 +219,13 @@ class UnusedTiling(ExplorerError):
     hint = "remove it, or walk the dim with @tkw.iterate({dim}, ...)"
 
 
+class UnknownDynamic(ExplorerError):
+    """``dynamic`` names something that is no dim of a tensor."""
+
+    template = "dynamic names {name}, which is no dim of this kernel's tensors{guess}"
+    hint = "its dims are {known}"
+
+
 class GridTooLarge(ExplorerError):
     """More workgroups along one grid dim than the target allows."""
 
@@ -274,7 +307,7 @@ class BadParameter(ExplorerError):
     """A kernel parameter without a usable annotation."""
 
     template = "parameter {name} of {kernel} is annotated with {found}"
-    hint = "annotate it as tkl.Memory[M, N, ADDRESS_SPACE, tkl.f32]{more}"
+    hint = "annotate it as tkl.Memory[M, N, ADDRESS_SPACE, tkl.f32], a number as tkl.f32{more}"
 
 
 class SharedParameter(ExplorerError):
@@ -479,8 +512,8 @@ class NeededTwice(ExplorerError):
         "pure function of memory, so it cannot be computed again"
     )
     hint = (
-        "unroll {dim}, which has {copies} copies (unroll_limit={limit}, no "
-        "ParallelTilingConstraint), or split the kernel"
+        "{dim} is walked in loops ({why}): unroll it with a higher unroll_limit and no "
+        "ParallelTilingConstraint, or split the kernel"
     )
 
 

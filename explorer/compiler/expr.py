@@ -147,6 +147,11 @@ def floordiv(lhs: Expr | int, rhs: int) -> Expr:
             return FloorDiv(e, Int(rhs))
 
 
+def ceil_div(lhs: Expr | int, rhs: int) -> Expr:
+    """``lhs / rhs`` rounded up, for a positive constant ``rhs``."""
+    return floordiv(add(lhs, rhs - 1), rhs)
+
+
 def mod(lhs: Expr | int, rhs: int) -> Expr:
     """``lhs % rhs`` for a positive constant ``rhs``."""
     match of(lhs):

@@ -78,6 +78,7 @@ class RegionView:
     axis: str | None
     """The dim that the loop walks."""
     steps: int | None
+    """None: it depends on a size that is known when the kernel is called (see ``attrs``)."""
     arguments: tuple[str, ...]
     """Nodes that hold the carried values inside the body, in order."""
     yields: tuple[str, ...]

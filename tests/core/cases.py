@@ -52,7 +52,7 @@ class Case:
     @property
     def dtype(self) -> DType:
         """Element type of the output."""
-        return self.kernel.parameters[-1].memory.dtype
+        return self.kernel.parameters[-1].dtype
 
     def bound(self, changes: Mapping[sympy.Symbol, int]) -> Case:
         """The same kernel under other numbers."""
@@ -60,13 +60,13 @@ class Case:
 
     def shape(self, position: int) -> tuple[int, ...]:
         """Shape of the argument at ``position``."""
-        return tuple(self.bindings[d] for d in self.kernel.parameters[position].memory.dims)
+        return tuple(self.bindings[d] for d in self.kernel.parameters[position].dims)
 
     def inputs(self, seed: int = 0) -> list[Array]:
         """Random inputs, all parameters but the last."""
         rng = np.random.default_rng(seed)
         inputs = self.kernel.parameters[:-1]
-        return [random(rng, self.shape(i), p.memory.dtype) for i, p in enumerate(inputs)]
+        return [random(rng, self.shape(i), p.dtype) for i, p in enumerate(inputs)]
 
     def output(self) -> Array:
         """An output that no kernel leaves as it is."""

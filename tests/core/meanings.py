@@ -49,10 +49,7 @@ def meanings(case: Case, inputs: list[Array], target: str, limit: int = 16) -> I
     row = target_row(target)
     kernel = case.kernel
     bound = check_bindings(case.bindings, kernel.size_symbols, kernel.space_symbols)
-    tensors = [
-        TensorShape(tuple(d.name for d in p.memory.dims), p.memory.dtype.bytes)
-        for p in kernel.parameters
-    ]
+    tensors = [TensorShape(tuple(d.name for d in p.dims), p.dtype.bytes) for p in kernel.parameters]
     tiling = resolve(kernel.constraints, bound, tensors, row)
     graph = import_graph(kernel, bound, tiling)
     context, known = Context(tiling, row, limit), [WELL_FORMED, STEPPED]

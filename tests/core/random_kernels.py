@@ -114,7 +114,7 @@ def whole_numbers(case: Case, seed: int) -> list[Array]:
     """Inputs of whole numbers from -3 to 3."""
     rng = np.random.default_rng(seed)
     return [
-        rng.integers(-3, 4, case.shape(i)).astype(NUMPY[p.memory.dtype])
+        rng.integers(-3, 4, case.shape(i)).astype(NUMPY[p.dtype])
         for i, p in enumerate(case.kernel.parameters[:-1])
     ]
 

@@ -25,6 +25,7 @@ from explorer.compiler.emit.arithmetic import (
 )
 from explorer.compiler.emit.mlir import Ssa, arith, gpu, ir, scf, vector
 from explorer.compiler.emit.positions import Positions
+from explorer.compiler.emit.shell import carrier
 from explorer.compiler.expr import Sym
 from explorer.compiler.ir.graph import Node, Region
 from explorer.compiler.lang.dtypes import DType
@@ -67,8 +68,18 @@ class Emitter:
         return self.values[node]
 
     def parameter(self, node: Node) -> Ssa:
-        """The buffer, bound before."""
+        """The buffer or the number, bound before."""
         return self.values[node]
+
+    def bind_scalar(self, node: Node, carried: Ssa) -> None:
+        """Make a number of the function's entry the value of ``node``."""
+        want = node.tile.dtype
+        have = carrier(want)
+        value = vector.broadcast(vector_type(have, 1), carried)
+        if want is DType.F64:
+            self.values[node] = vector.bitcast(vector_type(want, 1), value)
+        else:
+            self.values[node] = convert(value, have, want)
 
     def elements(self, node: Node) -> tuple[int, ...]:
         """Elements of one lane along each dim."""

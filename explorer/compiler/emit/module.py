@@ -12,11 +12,10 @@ from explorer.compiler.emit.mlir import arith, gpu, ir
 from explorer.compiler.emit.shell import Argument, shell
 from explorer.compiler.errors import SharedMemoryTooLarge
 from explorer.compiler.ir.graph import Node, TileGraph
-from explorer.compiler.ir.types import MemoryType
 from explorer.compiler.lang.targets import Target
 from explorer.compiler.lang.tiling import Tiling
 from explorer.compiler.ops.lanes import SharedStore
-from explorer.compiler.ops.memory import Parameter, Write
+from explorer.compiler.ops.memory import Parameter, Scalar, Write
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,11 @@ class Module:
 
 
 def arguments_of(graph: TileGraph) -> tuple[Argument, ...]:
-    """The kernel's tensors in order, and which of them it writes."""
+    """The kernel's tensors and numbers in order, and which of them it writes."""
     written = {n.op.memory for n in graph.nodes if isinstance(n.op, Write)}
     found: list[Argument] = []
     for node in _parameters(graph):
-        assert isinstance(node.type, MemoryType)
+        assert node.type is not None
         found.append(Argument(node.name, node.type, node in written))
     return tuple(found)
 
@@ -51,9 +50,11 @@ def emit_module(graph: TileGraph, tiling: Tiling, target: Target, *, fast_math: 
         block = _device_block(module)
         emitter = Emitter(tiling, target, fast_math=fast_math)
         *before, last = list(block.operations)
-        for node, op in zip(_parameters(graph), before[1:], strict=True):
+        tensors = [n for n in _parameters(graph) if isinstance(n.op, Parameter)]
+        for node, op in zip(tensors, before[1:], strict=True):
             emitter.values[node] = op.results[0]
         with ir.InsertionPoint(last):
+            _bind_numbers(emitter, graph, tiling, list(block.arguments)[len(tensors) :])
             _bind_symbols(emitter, tiling, target)
             for name, source in buffers.items():
                 emitter.allocate(name, source.tile.dtype, _elements(source))
@@ -70,7 +71,7 @@ def _context() -> Any:
 
 
 def _parameters(graph: TileGraph) -> list[Node]:
-    return [n for n in graph.root.nodes if isinstance(n.op, Parameter)]
+    return [n for n in graph.root.nodes if isinstance(n.op, Parameter | Scalar)]
 
 
 def _shared_buffers(graph: TileGraph) -> dict[str, Node]:
@@ -108,12 +109,24 @@ def _device_block(module: Any) -> Any:
     return found[0]
 
 
+def _bind_numbers(
+    emitter: Emitter, graph: TileGraph, tiling: Tiling, arguments: Sequence[Any]
+) -> None:
+    """The numbers of the entry after its tensors: those of the kernel, then sizes."""
+    scalars = [n for n in _parameters(graph) if isinstance(n.op, Scalar)]
+    for node, argument in zip(scalars, arguments, strict=False):
+        emitter.bind_scalar(node, argument)
+    for dim, argument in zip(tiling.dynamic, arguments[len(scalars) :], strict=True):
+        emitter.positions.symbols[f"size_{dim}"] = argument
+
+
 def _bind_symbols(emitter: Emitter, tiling: Tiling, target: Target) -> None:
     """Define the symbols of index formulas: workgroup, wave and lane numbers."""
     symbols = emitter.positions.symbols
-    for axis, count in enumerate(tiling.grid):
-        if count > 1:
-            symbols[f"workgroup_{axis}"] = _workgroup_id(axis)
+    for dim in tiling.dims:
+        if dim.split:
+            assert dim.workgroup_dim is not None
+            symbols[f"workgroup_{dim.workgroup_dim}"] = _workgroup_id(dim.workgroup_dim)
     if target.family == "cpu":
         symbols["lane"] = emitter.positions.index(0)
         return

@@ -43,16 +43,18 @@ def run(
     written: Sequence[bool],
     grid: Grid,
     names: Sequence[str] | None = None,
+    sizes: Sequence[int] = (),
     step_limit: int = STEP_LIMIT,
 ) -> EmulatorReport:
     """Execute a kernel. Arrays that it writes change in place, once all workgroups have ended.
 
     Args:
         isa: the assembly text that the compiler wrote for an AMD target.
-        arrays: one for each pointer argument.
+        arrays: one for each argument; those without dims are numbers that travel by value.
         written: for each whether the kernel may write it.
         grid: workgroups along x, y and z.
         names: what errors call the arguments.
+        sizes: sizes that the kernel takes after its arguments, for dims that only a call knows.
         step_limit: most instructions before the run is given up.
 
     Raises:
@@ -62,12 +64,18 @@ def run(
     """
     start = time.perf_counter()
     facts, program = load(isa)
-    memory = GlobalMemory.holding(arrays, written, names or [str(i) for i in range(len(arrays))])
-    segment = _argument_segment(facts, [memory.pointer(i) for i in range(len(arrays))])
+    names = names or [str(i) for i in range(len(arrays))]
+    tensors = [i for i, array in enumerate(arrays) if array.ndim]
+    held = [arrays[i] for i in tensors]
+    memory = GlobalMemory.holding(held, [written[i] for i in tensors], [names[i] for i in tensors])
+    numbers = [array for array in arrays if not array.ndim]
+    numbers += [np.array(size, np.int64) for size in sizes]
+    words = [word for number in numbers for word in _words(number)]
+    segment = _argument_segment(facts, [memory.pointer(i) for i in range(len(held))], words)
     counts = Counts()
     launch = Launch(program, facts, memory, segment, grid, counts)
     launch.run(step_limit)
-    memory.copy_back(arrays)
+    memory.copy_back(held)
     total = grid[0] * grid[1] * grid[2]
     seconds = time.perf_counter() - start
     return EmulatorReport(facts.arch, grid, total * facts.waves, seconds, counts)
@@ -87,18 +95,30 @@ def load(isa: str, kernel: str | None = None) -> tuple[CodeFacts, Program]:
     return facts, Program(tuple(instructions), labels, labels[facts.entry], decode)
 
 
-def _argument_segment(facts: CodeFacts, addresses: list[int]) -> Array:
+def _words(number: Array) -> list[int]:
+    """A number as IREE hands it to a kernel: at least 32 bits, larger ones cut into words."""
+    kind = np.float32 if number.itemsize < 4 and number.dtype.kind not in "biu" else number.dtype
+    kind = np.int32 if number.itemsize < 4 and number.dtype.kind in "biu" else kind
+    return [int(word) for word in np.atleast_1d(number.astype(kind)).view(np.uint32)]
+
+
+def _argument_segment(facts: CodeFacts, addresses: list[int], words: list[int]) -> Array:
     """The bytes that the kernel reads its arguments from.
 
     Raises:
-        UnreadableAssembly: it takes other arguments than these pointers.
+        UnreadableAssembly: it takes other arguments than these pointers and 32-bit words.
     """
-    pointers_alone = all(argument.kind == "global_buffer" for argument in facts.arguments)
-    if not pointers_alone or len(facts.arguments) != len(addresses):
-        raise UnreadableAssembly(reason=f"it does not take {len(addresses)} pointers alone")
+    kinds = [argument.kind for argument in facts.arguments]
+    if kinds != ["global_buffer"] * len(addresses) + ["by_value"] * len(words):
+        reason = f"it does not take {len(addresses)} pointers and {len(words)} words"
+        raise UnreadableAssembly(reason=reason)
     segment = np.zeros(-(-max(facts.argument_bytes, 64) // 16) * 16, np.uint8)
-    for argument, address in zip(facts.arguments, addresses, strict=True):
-        segment[argument.offset :][:8] = np.array([address], np.uint64).view(np.uint8)
+    values = [np.array([a], np.uint64) for a in addresses] + [
+        np.array([w], np.uint32) for w in words
+    ]
+    for argument, value in zip(facts.arguments, values, strict=True):
+        data = value.view(np.uint8)
+        segment[argument.offset :][: data.size] = data
     return segment
 
 

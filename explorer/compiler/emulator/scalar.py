@@ -237,6 +237,21 @@ def _build_bit_test(instruction: Instruction) -> Step:
     return step
 
 
+def _build_bit_set(instruction: Instruction) -> Step:
+    """One bit of the target set or cleared."""
+    target, bit = instruction.operands
+    read, number = scalar(target), scalar(bit)
+    sets = instruction.base.startswith("s_bitset1")
+
+    def step(machine: Machine) -> None:
+        waves = machine.waves
+        mask = np.uint32(1) << (number(waves) & np.uint32(31))
+        before = read(waves)
+        write_scalar(waves, target, before | mask if sets else before & ~mask)
+
+    return step
+
+
 def _build_save_exec(instruction: Instruction) -> Step:
     """Keep EXEC and replace it by a function of it."""
     name, bits = instruction.base.removeprefix("s_").split("_saveexec_b")
@@ -321,6 +336,8 @@ def _with_short(function: Binary, *, sets_scc: bool) -> Build:
 SPECIAL_SCALAR: dict[str, Build] = {
     "s_bitcmp0_b32": _build_bit_test,
     "s_bitcmp1_b32": _build_bit_test,
+    "s_bitset0_b32": _build_bit_set,
+    "s_bitset1_b32": _build_bit_set,
     "s_cselect_b32": _build_select,
     "s_cselect_b64": _build_select,
     "s_addc_u32": _with_carry(lambda a, b, c: a + b + c),

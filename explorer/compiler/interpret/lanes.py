@@ -52,6 +52,7 @@ class LaneMachine(Machine):
         self.env["lane"] = np.arange(self.lanes)[None, :]
         wave = np.arange(self.waves)[:, None]
         for dim in tiling.dims:
+            self.env[f"size_{dim.name}"] = dim.known
             self.env[f"wave_{dim.name}"] = wave // tiling.wave_stride(dim.name) % dim.waves
         self.shared: dict[str, Array] = {}
         self.stored: set[str] = set()
@@ -183,7 +184,7 @@ class LaneMachine(Machine):
         """Run all steps."""
         assert op.steps is not None
         carried = [self.value(i) for i in op.inits]
-        for step in range(op.steps):
+        for step in range(self._evaluate(op.steps)):
             self.env[f"step_{node.name}"] = step
             carried = self.carry(op, carried)
         return tuple(carried)

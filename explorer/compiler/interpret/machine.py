@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.lang.dtypes import DType
 from explorer.compiler.ops.control import Loop
-from explorer.compiler.ops.memory import Parameter
+from explorer.compiler.ops.memory import Parameter, Scalar
 from explorer.compiler.ops.reduction import Combiner
 
 Array = NDArray[Any]
@@ -59,6 +59,11 @@ class Machine(ABC):
         """The buffer of a parameter."""
         assert isinstance(node.op, Parameter)
         return self.buffers[node.op.position]
+
+    def scalar(self, node: Node) -> Array:
+        """The number given for a parameter, in the shape of ``node``."""
+        assert isinstance(node.op, Scalar)
+        return self.full(node, self.buffers[node.op.position].item())
 
     def value(self, node: Node) -> Any:
         """What ``node`` gave, as seen from where the machine is."""

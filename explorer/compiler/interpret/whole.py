@@ -26,7 +26,7 @@ class WholeMachine(Machine):
 
     def __init__(self, graph: TileGraph, tiling: Tiling, buffers: list[Array]) -> None:
         super().__init__(graph, buffers)
-        self.windows: dict[str, Window] = {d.name: (0, d.size) for d in tiling.dims}
+        self.windows: dict[str, Window] = {d.name: (0, d.known) for d in tiling.dims}
         self.full_windows = dict(self.windows)
         self.seen: dict[Node, dict[str, Window]] = {}
 

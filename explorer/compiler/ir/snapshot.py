@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from explorer.compiler.expr import Int
 from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.record import Location, NodeView, RegionView, Snapshot
 
@@ -34,7 +35,7 @@ def _loops(region: Region, parent: str) -> Iterator[RegionView]:
                 node.name,
                 parent,
                 attrs["axis"],
-                attrs["steps"],
+                attrs["steps"].value if isinstance(attrs["steps"], Int) else None,
                 tuple(a.name for a in body.arguments),
                 tuple(y.name for y in body.yields),
             )

@@ -3,20 +3,26 @@
 The rules are those of docs/split_expansion.md. In short, for a dim d with size n: ``loop_tile`` T
 is a loop's step, ``parallel_tile`` P the step of a generated parallel loop, ``workgroup_tile`` B
 what one workgroup owns, ``waves`` how many waves share d, ``piece`` what one wave handles at once.
+
+The size of a dim may be unknown until the kernel is called. Then formulas use the symbol
+``size_d``, and ``Tiling.at`` gives the tiling of one call.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from explorer.compiler import expr
 from explorer.compiler.errors import (
     BadWorkgroupDim,
     DuplicateConstraint,
     GridTooLarge,
+    MissingFact,
     MissingHardware,
+    NeedsSize,
     SharedWorkgroupDim,
     TileNotMultiple,
     TileNotNested,
@@ -26,6 +32,7 @@ from explorer.compiler.errors import (
     WavesDisagree,
     WavesDoNotDivide,
 )
+from explorer.compiler.expr import Expr, Sym
 from explorer.compiler.lang.bindings import Bound, number_of
 from explorer.compiler.lang.constraints import (
     Constraint,
@@ -37,6 +44,9 @@ from explorer.compiler.lang.constraints import (
     WorkgroupConstraint,
 )
 from explorer.compiler.lang.targets import Target
+
+LARGEST_SIZE = 2**31 - 1
+"""What a size that comes with a call may be at most, so that positions fit 32 bits."""
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -59,7 +69,8 @@ class DimTiling:
     """The numbers of one dim, in elements (``waves`` is a count)."""
 
     name: str
-    size: int
+    size: int | None
+    """None: known when the kernel is called."""
     loop_tile: int | None
     parallel_tile: int | None
     workgroup_tile: int | None
@@ -69,14 +80,47 @@ class DimTiling:
     piece: int
 
     @property
+    def extent(self) -> Expr:
+        """The size: a number, or a symbol until the kernel is called."""
+        return Sym(f"size_{self.name}") if self.size is None else expr.of(self.size)
+
+    @property
+    def known(self) -> int:
+        """The size of a dim that has one already.
+
+        Raises:
+            MissingFact: it is known when the kernel is called.
+        """
+        if self.size is None:
+            raise MissingFact("size", self.name, "Tiling.at")
+        return self.size
+
+    @property
+    def workgroup_count(self) -> Expr:
+        """Workgroups along the dim, as a formula of its size."""
+        if self.workgroup_tile is None:
+            return expr.of(1)
+        return expr.ceil_div(self.extent, self.workgroup_tile)
+
+    @property
     def workgroups(self) -> int:
-        """Workgroups along the dim."""
-        return 1 if self.workgroup_tile is None else ceil_div(self.size, self.workgroup_tile)
+        """Workgroups along a dim of known size."""
+        return 1 if self.workgroup_tile is None else ceil_div(self.known, self.workgroup_tile)
+
+    @property
+    def split(self) -> bool:
+        """Whether several workgroups may share the dim."""
+        return self.workgroup_tile is not None and (self.size is None or self.workgroups > 1)
 
     @property
     def owned(self) -> int:
         """Elements a workgroup owns: its tile or the whole dim."""
-        return self.size if self.workgroup_tile is None else self.workgroup_tile
+        return self.known if self.workgroup_tile is None else self.workgroup_tile
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether nobody knows yet how many elements a workgroup owns."""
+        return self.size is None and self.workgroup_tile is None
 
     @property
     def quantum(self) -> int:
@@ -100,6 +144,18 @@ class Tiling:
         """Workgroups along the grid's dims 0, 1, 2."""
         counts = {d.workgroup_dim: d.workgroups for d in self.dims if d.workgroup_dim is not None}
         return (counts.get(0, 1), counts.get(1, 1), counts.get(2, 1))
+
+    @property
+    def dynamic(self) -> tuple[str, ...]:
+        """Dims whose size is known when the kernel is called."""
+        return tuple(d.name for d in self.dims if d.size is None)
+
+    def at(self, sizes: Mapping[str, int]) -> Tiling:
+        """The tiling of one call, all its sizes known."""
+        return replace(
+            self,
+            dims=tuple(replace(d, size=sizes[d.name]) if d.size is None else d for d in self.dims),
+        )
 
     @property
     def waves(self) -> int:
@@ -131,7 +187,7 @@ def resolve(
 
     Args:
         constraints: in any order.
-        bound: checked bindings.
+        bound: checked bindings; a dim that has no number there has one when the kernel is called.
         tensors: the kernel's parameters.
         target: the machine, which decides lanes and limits.
 
@@ -139,7 +195,7 @@ def resolve(
         ExplorerError: one class for each way in which constraints can disagree.
     """
     dims = list(dict.fromkeys(d for t in tensors for d in t.dims))
-    sizes = {d: int(bound[d]) for d in dims}  # pyright: ignore[reportArgumentType]
+    sizes = {d: bound.get(d) for d in dims}
     hardware = _hardware(constraints)
     reader = _Reader(constraints, bound, dims)
     workgroups = {c.dim.name: c for c in reader.all(WorkgroupConstraint)}
@@ -153,14 +209,16 @@ def resolve(
             "the pieces stay as they are, each lane holds another number of elements"
         )
 
-    drafts = {d: _draft(d, sizes[d], reader, workgroups.get(d)) for d in dims}
+    drafts = {d: _draft(d, size, reader, workgroups.get(d)) for d, size in sizes.items()}
     waves = _waves(drafts, reader, hardware, single=target.lanes == 1)
     pieces = _pieces(drafts, waves, hardware, bound, tensors, lanes * target.vector_bytes)
     made = [drafts[d].with_shares(waves[d], pieces[d]) for d in dims]
     for dim in made:
         _check_multiples(dim)
     tiling = Tiling(tuple(made), lanes, tuple(notes))
-    _check_limits(tiling, target)
+    _check_threads(tiling, target)
+    if not tiling.dynamic:
+        check_grid(tiling, target)
     return tiling
 
 
@@ -204,7 +262,7 @@ class _Draft:
     """A ``DimTiling`` before waves and pieces are known."""
 
     name: str
-    size: int
+    size: int | None
     loop_tile: int | None
     parallel_tile: int | None
     workgroup_tile: int | None
@@ -213,7 +271,7 @@ class _Draft:
     """As written: it may be larger than the dim."""
 
     @property
-    def shared_tile(self) -> tuple[str, int, bool]:
+    def shared_tile(self) -> tuple[str, int | None, bool]:
         """What the waves share: its name, its elements, whether it is the whole dim."""
         if self.loop_tile is not None:
             return "the loop tile", self.loop_tile, False
@@ -243,15 +301,19 @@ class _Draft:
         return [(name, tile) for name, tile in named if tile is not None]
 
 
-def _draft(dim: str, size: int, reader: _Reader, workgroup: WorkgroupConstraint | None) -> _Draft:
-    tile = reader.tile(WorkgroupConstraint, dim)
+def _draft(
+    dim: str, size: object, reader: _Reader, workgroup: WorkgroupConstraint | None
+) -> _Draft:
+    assert size is None or isinstance(size, int)
+    whole = size is None and workgroup is not None and workgroup.tile is workgroup.dim
+    tile = None if whole else reader.tile(WorkgroupConstraint, dim)
     return _Draft(
         name=dim,
         size=size,
         loop_tile=reader.tile(TilingConstraint, dim),
         parallel_tile=reader.tile(ParallelTilingConstraint, dim),
         # A workgroup tile that covers the dim is the whole dim.
-        workgroup_tile=tile if tile is not None and tile < size else None,
+        workgroup_tile=tile if tile is not None and (size is None or tile < size) else None,
         workgroup_dim=None if workgroup is None else workgroup.workgroup_dim,
         asked_workgroup_tile=tile,
     )
@@ -286,6 +348,12 @@ def _derived_waves(draft: _Draft, reader: _Reader) -> int | None:
     if wave is None:
         return None
     what, tile, whole = draft.shared_tile
+    if tile is None:
+        raise NeedsSize(
+            what=f"the number of waves along {draft.name}",
+            expression=f"{draft.name}/{wave}",
+            name=draft.name,
+        )
     if whole:
         return ceil_div(tile, wave)
     if tile % wave:
@@ -360,7 +428,7 @@ def _default_piece(
     if tiles := draft.tiles():
         share = math.gcd(*(tile for _, tile in tiles)) // waves or 1
         return max(p for p in range(1, min(widest, share) + 1) if share % p == 0)
-    return min(widest, power_of_two(ceil_div(draft.size, waves)))
+    return widest if draft.size is None else min(widest, power_of_two(ceil_div(draft.size, waves)))
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -407,7 +475,12 @@ def _check_multiples(dim: DimTiling) -> None:
         )
 
 
-def _check_limits(tiling: Tiling, target: Target) -> None:
+def check_grid(tiling: Tiling, target: Target) -> None:
+    """Check the grid of a tiling whose sizes are known.
+
+    Raises:
+        GridTooLarge: the target launches no such grid.
+    """
     for dim in tiling.dims:
         if dim.workgroup_dim is not None:
             limit = target.grid_limits[dim.workgroup_dim]
@@ -419,6 +492,9 @@ def _check_limits(tiling: Tiling, target: Target) -> None:
                     limit=limit,
                     dim=dim.name,
                 )
+
+
+def _check_threads(tiling: Tiling, target: Target) -> None:
     threads = tiling.waves * tiling.lanes
     if threads > target.max_threads:
         raise TooManyThreads(

@@ -57,6 +57,18 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A number that a kernel is called with: what a parameter annotated ``tkl.f32`` takes."""
+
+    dtype: DType
+
+    @property
+    def dims(self) -> tuple[sympy.Symbol, ...]:
+        """None."""
+        return ()
+
+
+@dataclass(frozen=True)
 class Register:
     """A value in registers. Calling it with a number makes a value filled with that number."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.compiler.errors import YieldDiffers, YieldKeepsAxis
+from explorer.compiler.expr import Expr
 from explorer.compiler.ir.graph import Node, Region
 from explorer.compiler.ir.op import Op, Value, op
 from explorer.compiler.ir.types import TileType
@@ -19,7 +20,8 @@ class Loop(Op):
     body: Region
     step: int | None
     """Elements of ``axis`` a step; None until the tiling is known."""
-    steps: int | None
+    steps: Expr | None
+    """A number, or a formula of sizes that are known when the kernel is called."""
 
     @property
     def region(self) -> Region:
@@ -63,7 +65,7 @@ class Iterate(Loop):
     inits: tuple[Value, ...]
     body: Region
     step: int | None = None
-    steps: int | None = None
+    steps: Expr | None = None
 
 
 @op("parallel-loop", family="control", symbol="⇉")
@@ -77,7 +79,7 @@ class ParallelLoop(Loop):
     inits: tuple[Value, ...]
     body: Region
     step: int | None = None
-    steps: int | None = None
+    steps: Expr | None = None
 
 
 @op("carried", family="control", symbol="↷")

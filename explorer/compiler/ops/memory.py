@@ -38,6 +38,29 @@ class Parameter(Op):
         return e.parameter(node)
 
 
+@op("scalar", family="parameter", symbol="#")
+class Scalar(Op):
+    """A number that the kernel is called with.
+
+    Shapes: -> []
+    """
+
+    position: int
+    dtype: DType
+
+    def result_type(self, node: Node) -> TileType:
+        """A value without dims."""
+        return TileType((), self.dtype)
+
+    def interpret(self, machine: Any, node: Node) -> Any:
+        """The number, the same in all lanes."""
+        return machine.scalar(node)
+
+    def emit(self, e: Any, node: Node) -> Any:
+        """The argument, bound at the function's entry."""
+        return e.parameter(node)
+
+
 @op("register", family="constant", symbol="•")
 class Register(Op):
     """A value whose elements all equal ``value``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from explorer.compiler.errors import NeededTwice, TooManyCopies
+from explorer.compiler.errors import ExplorerError, NeededTwice, NeedsLoop, TooManyCopies
 from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.ir.rewrite import captures
 from explorer.compiler.ir.types import MemoryType
@@ -16,7 +16,7 @@ from explorer.compiler.ops.reduction import Reduce
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import ONE_ROLE, STEPPED, TYPED
 from explorer.compiler.passes.recompute_in_loops import recompute_inside
-from explorer.compiler.passes.shares import Walks, places_in, share, steps
+from explorer.compiler.passes.shares import ENDLESS, Walks, copies, places_in, steps
 
 
 @compiler_pass(requires=(TYPED, STEPPED, ONE_ROLE))
@@ -57,7 +57,7 @@ class _Former:
     # --- how many copies ---
 
     def _factors(self, node: Node, walks: Walks) -> dict[str, int]:
-        return {d: share(self.tiling[d], walks).copies for d in node.dims}
+        return {d: copies(self.tiling[d], walks) for d in node.dims}
 
     def _worst(self, region: Region, walks: Walks) -> tuple[Node, Walks] | None:
         """The node with most copies here or in a loop inside, if those are too many."""
@@ -76,8 +76,13 @@ class _Former:
             dim = self.tiling[d]
             step = self._step(dim, total // factors[d])
             limit = self.context.unroll_limit
-            why = f"{total} copies of {node.name} are more than unroll_limit={limit}"
-            if step < round_up(dim.owned, dim.quantum) and self._form(region, dim, step, why):
+            why = (
+                "its size is known only when the kernel is called"
+                if dim.unbounded
+                else f"{total} copies of {node.name} are more than unroll_limit={limit}"
+            )
+            shorter = dim.unbounded or step < round_up(dim.owned, dim.quantum)
+            if shorter and self._form(region, dim, step, why):
                 return True
         return False
 
@@ -86,8 +91,10 @@ class _Former:
         room = max(1, self.context.unroll_limit // others) * dim.quantum
         return min(dim.loop_tile or 4 * dim.quantum, room)
 
-    def _too_many(self, node: Node, walks: Walks) -> TooManyCopies:
+    def _too_many(self, node: Node, walks: Walks) -> ExplorerError:
         factors = self._factors(node, walks)
+        if endless := [d for d, n in factors.items() if n == ENDLESS]:
+            return NeedsLoop(op=node.name, dim=endless[0], location=node.location)
         walked = [d for d, n in factors.items() if d in walks and n > 1]
         first = f"a smaller tile for {walked[0]}" if walked else "smaller workgroup tiles"
         return TooManyCopies(
@@ -186,13 +193,18 @@ class _Former:
             raise NeededTwice(
                 value=node.name,
                 dim=groups.dim,
-                copies=share(self.tiling[groups.dim], {}).copies,
-                limit=self.context.unroll_limit,
+                why=self._why_looped(groups.dim),
                 location=node.location,
             )
         op = groups.original[node].map_operands(lambda o: now.get(o, o))
         with self.graph.replacing(node):
             return self.graph.add(op, name=node.name, type=node.type)
+
+    def _why_looped(self, dim: str) -> str:
+        found, limit = copies(self.tiling[dim], {}), self.context.unroll_limit
+        if found == ENDLESS:
+            return "its size is known only when the kernel is called"
+        return f"{found} copies, more than unroll_limit={limit}"
 
 
 class _Groups:

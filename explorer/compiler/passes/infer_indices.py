@@ -64,23 +64,19 @@ def _check_workgroups(node: Node, walks: Walks, tiling: Tiling) -> None:
         case Write():
             for d in node.dims:
                 around = walks.get(d)
-                if (
-                    around is not None
-                    and isinstance(around.op, Iterate)
-                    and tiling[d].workgroups > 1
-                ):
+                if around is not None and isinstance(around.op, Iterate) and tiling[d].split:
                     raise WriteInLoopAcrossWorkgroups(
-                        dim=d, count=tiling[d].workgroups, location=node.location
+                        dim=d, count=tiling[d].workgroup_count, location=node.location
                     )
         case Reduce(dim=d):
             around = walks.get(d)
             walked = around is not None and isinstance(around.op, Iterate)
-            if not walked and tiling[d].workgroups > 1:
+            if not walked and tiling[d].split:
                 raise ReducesAcrossWorkgroups(
                     op=node.op.name,
                     dim=d,
                     tile=tiling[d].owned,
-                    size=tiling[d].size,
+                    size=tiling[d].extent,
                     location=node.location,
                 )
         case _:
@@ -99,7 +95,7 @@ def _writers(axes: tuple[AxisIndex, ...], tiling: Tiling) -> tuple[Expr, ...]:
         if dim.name not in has:
             if dim.waves > 1:
                 found.append(Sym(f"wave_{dim.name}"))
-            if dim.workgroups > 1:
+            if dim.split:
                 found.append(Sym(f"workgroup_{dim.workgroup_dim}"))
     return tuple(found)
 

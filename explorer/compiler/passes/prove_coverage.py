@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -38,15 +40,18 @@ def prove_coverage(graph: TileGraph, context: Context) -> None:
         ->
         the same; each of the 65536 elements once
     """
-    steps = {n.name: n.op.steps or 1 for n in graph.nodes if isinstance(n.op, Loop)}
+    steps = {n.name: n.op.steps for n in graph.nodes if isinstance(n.op, Loop)}
     around = dict(places_in(graph.root, {}))
     for node in graph.nodes:
         if isinstance(node.op, Write):
             for axis in node.placed.axes:
-                _check_axis(node, axis, context.tiling[axis.dim], steps)
+                for dim in _samples(context.tiling[axis.dim]):
+                    walked = steps.get(axis.share.loop or "") or expr.of(1)
+                    sizes = {f"size_{dim.name}": dim.known}
+                    _check_axis(node, axis, dim, expr.evaluate(walked, sizes))
             _check_lanes(node, context.tiling)
             _check_writers(node, context.tiling)
-            sizes = " x ".join(str(context.tiling[d].size) for d in node.dims)
+            sizes = " x ".join(str(context.tiling[d].extent) for d in node.dims)
             again = "".join(f", in each step of {name}" for name in _repeating(node, around[node]))
             context.note(f"{node.op.memory.name}: each of {sizes} elements is written once{again}")
 
@@ -56,16 +61,25 @@ def _repeating(node: Node, walks: Walks) -> list[str]:
     return [loop.name for dim, loop in walks.items() if dim not in node.dims]
 
 
-def _check_axis(node: Node, axis: AxisIndex, dim: DimTiling, steps: dict[str, int]) -> None:
-    walked = steps.get(axis.share.loop or "", 1)
+def _samples(dim: DimTiling) -> Iterator[DimTiling]:
+    """The dim; one whose size comes with a call, at sizes around its tiles' edges."""
+    if dim.size is not None:
+        yield dim
+        return
+    edge = max(dim.workgroup_tile or 1, dim.loop_tile or 1, dim.parallel_tile or 1, dim.quantum)
+    for size in sorted({1, edge - 1, edge, edge + 1, 2 * edge + 1} - {0}):
+        yield replace(dim, size=size)
+
+
+def _check_axis(node: Node, axis: AxisIndex, dim: DimTiling, walked: int) -> None:
     total = dim.workgroups * walked * dim.waves * axis.copies * axis.dealt.lanes * axis.elements
     if total <= EXACT:
-        times = np.bincount(_positions(axis, dim, walked), minlength=dim.size)
+        times = np.bincount(_positions(axis, dim, walked), minlength=dim.known)
         wrong = np.flatnonzero(times != 1)
         if wrong.size:
             _fail(node, dim, int(wrong[0]), f"written {times[wrong[0]]} times")
     elif (gap := _gap(axis, dim, walked)) is not None:
-        _fail(node, dim, dim.size - 1, gap)
+        _fail(node, dim, dim.known - 1, gap)
 
 
 def _positions(axis: AxisIndex, dim: DimTiling, steps: int) -> Counts:
@@ -78,7 +92,8 @@ def _positions(axis: AxisIndex, dim: DimTiling, steps: int) -> Counts:
         "lane": axis.dealt.lanes,
     }
     grid = np.indices((*ranges.values(), axis.elements), dtype=np.int64)
-    env = dict(zip(ranges, grid, strict=False)) | {"lane": grid[4] * axis.dealt.stride}
+    env: dict[str, object] = dict(zip(ranges, grid, strict=False))
+    env |= {"lane": grid[4] * axis.dealt.stride, f"size_{dim.name}": dim.known}
     offsets = np.array([axis.dealt.offset(e) for e in range(axis.elements)])[grid[5]]
 
     def value(e: Expr) -> Counts:
@@ -94,13 +109,13 @@ def _gap(axis: AxisIndex, dim: DimTiling, steps: int) -> str | None:
     """What keeps the parts of a dim from nesting; each part must fill the next larger one."""
     s, d = axis.share, axis.dealt
     walked = s.loop is not None
-    own = dim.size if walked and s.extent * steps >= dim.size else dim.owned
+    own = dim.known if walked and s.extent * steps >= dim.known else dim.owned
     levels = [
         ("lanes and elements", d.lanes * d.elements, s.piece),
         ("pieces and waves", s.piece * s.per_stretch * dim.waves, s.stretch),
         ("copies", s.copies * s.stretch // s.per_stretch, s.extent),
         ("steps", s.extent * steps if walked else own, own),
-        ("workgroups", dim.workgroups * dim.owned, dim.size),
+        ("workgroups", dim.workgroups * dim.owned, dim.known),
     ]
     return next((f"{what} cover {has} of {want}" for what, has, want in levels if has < want), None)
 
@@ -119,12 +134,13 @@ def _check_writers(node: Node, tiling: Tiling) -> None:
     """Among the holders of one element exactly one is chosen."""
     used = sum((a.dealt.lanes - 1) * a.dealt.stride for a in node.placed.axes)
     others = [d for d in tiling.dims if d.name not in node.dims]
-    choices = math.prod(d.waves * d.workgroups for d in others)
+    workgroups = {d.name: 2 if d.size is None and d.split else d.workgroups for d in others}
+    choices = math.prod(d.waves * workgroups[d.name] for d in others)
     if choices > EXACT:
         return
     lanes = np.array([lane for lane in range(tiling.lanes) if lane & used == 0])
     chosen = 0
-    for numbers in product(*(range(n) for d in others for n in (d.waves, d.workgroups))):
+    for numbers in product(*(range(n) for d in others for n in (d.waves, workgroups[d.name]))):
         env: dict[str, object] = {"lane": lanes}
         for d, wave, workgroup in zip(others, numbers[::2], numbers[1::2], strict=True):
             env |= {f"wave_{d.name}": wave, f"workgroup_{d.workgroup_dim}": workgroup}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorer.compiler.errors import NoWrite, ReadAndWritten, WrittenTwice
 from explorer.compiler.ir.graph import Node, Region, TileGraph
-from explorer.compiler.ops.memory import Parameter, Read, Write
+from explorer.compiler.ops.memory import Parameter, Read, Scalar, Write
 from explorer.compiler.passes.base import Context, compiler_pass
 from explorer.compiler.passes.facts import TYPED
 
@@ -31,7 +31,7 @@ def _needed(graph: TileGraph) -> set[Node]:
     owner = {node.op.region: node for node in graph.nodes if node.op.region is not None}
     home = {node: owner.get(region) for region, node in graph.walk()}
     needed: set[Node] = set()
-    work = [node for node in graph.nodes if isinstance(node.op, Write | Parameter)]
+    work = [node for node in graph.nodes if isinstance(node.op, Write | Parameter | Scalar)]
     while work:
         node = work.pop()
         if node in needed:

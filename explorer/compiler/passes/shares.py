@@ -15,6 +15,9 @@ from explorer.compiler.ir.index import Share
 from explorer.compiler.lang.tiling import DimTiling, ceil_div, round_up
 from explorer.compiler.ops.control import Loop, ParallelLoop
 
+ENDLESS = 1 << 62
+"""More copies than anything unrolls: those of a dim whose size is not known yet."""
+
 Walks = dict[str, Node]
 """The loop that walks each dim, for the dims that a loop around the place walks."""
 
@@ -34,22 +37,28 @@ def share(dim: DimTiling, walks: Walks) -> Share:
             return _unrolled(dim)
         case Node(op=ParallelLoop(step=int(step))) as node:
             origin = expr.add(_workgroup(dim), _walked(node, step))
-            return _share(dim, origin, step, step, _limit(dim, dim.owned % step != 0), node.name)
+            overruns = dim.unbounded or dim.owned % step != 0
+            return _share(dim, origin, step, step, _limit(dim, overruns), node.name)
         case Node(op=Loop(step=int(step))) as node:
-            limit = expr.of(dim.size) if dim.size % step else None
+            limit = dim.extent if dim.size is None or dim.size % step else None
             return _share(dim, _walked(node, step), step, step, limit, node.name)
         case node:
             msg = f"{node} walks {dim.name} in steps that are not known yet"
             raise AssertionError(msg)
 
 
-def steps(dim: DimTiling, step: int) -> int:
+def copies(dim: DimTiling, walks: Walks) -> int:
+    """Copies of a value along ``dim`` where the loops ``walks`` are around; ENDLESS if unknown."""
+    return ENDLESS if dim.unbounded and dim.name not in walks else share(dim, walks).copies
+
+
+def steps(dim: DimTiling, step: int) -> Expr:
     """Steps of a generated loop over what a workgroup owns."""
-    return ceil_div(dim.owned, step)
+    return expr.ceil_div(dim.extent if dim.workgroup_tile is None else dim.workgroup_tile, step)
 
 
 def _unrolled(dim: DimTiling) -> Share:
-    extent = min(dim.owned, dim.size)
+    extent = dim.owned if dim.size is None else min(dim.owned, dim.size)
     stretch = dim.loop_tile
     if stretch is None:
         stretch = round_up(extent, dim.quantum)
@@ -58,9 +67,11 @@ def _unrolled(dim: DimTiling) -> Share:
 
 def _limit(dim: DimTiling, overruns: bool) -> Expr | None:
     """First position that is not the workgroup's, if its pieces reach there."""
+    if dim.workgroup_tile is None:
+        return dim.extent if overruns else None
     if overruns:
-        return expr.minimum(dim.size, expr.add(_workgroup(dim), dim.owned))
-    return expr.of(dim.size) if dim.size % dim.owned else None
+        return expr.minimum(dim.extent, expr.add(_workgroup(dim), dim.owned))
+    return dim.extent if dim.size is None or dim.size % dim.owned else None
 
 
 def _share(
@@ -83,7 +94,7 @@ def _share(
 
 
 def _workgroup(dim: DimTiling) -> Expr:
-    if dim.workgroups == 1:
+    if not dim.split:
         return expr.of(0)
     return expr.mul(Sym(f"workgroup_{dim.workgroup_dim}"), dim.owned)
 

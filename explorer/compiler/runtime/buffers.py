@@ -68,6 +68,13 @@ def _plain(array: Array) -> Array:
     return array if array.dtype.isbuiltin == 1 else array.view(np.uint8)
 
 
+def number(array: Array) -> int | float:
+    """An array without dims as what a call takes by value: an f64 as the integer of its bits."""
+    if array.dtype == np.float64:
+        return int(array.view(np.int64))
+    return int(array) if array.dtype.kind in "biu" else float(array)
+
+
 def upload(device: Any, array: Array) -> Any:
     """A view of a copy of the array in the device's memory."""
     return device.allocator.allocate_buffer_copy(

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from explorer.compiler.errors import WrongArgument
-from explorer.compiler.runtime.buffers import Array, borrow
+from explorer.compiler.runtime.buffers import Array, borrow, number
 from explorer.compiler.runtime.program import Program
 
 
@@ -58,7 +58,7 @@ class InProcess:
         shared = [_shareable(a, w) for a, w in zip(arrays, self._written, strict=True)]
         device = self._program.device
         with self._lock:
-            self._program([borrow(device, array) for array in shared])
+            self._program([borrow(device, a) if a.ndim else number(a) for a in shared])
         for array, used, written in zip(arrays, shared, self._written, strict=True):
             if written and used is not array:
                 array[...] = used

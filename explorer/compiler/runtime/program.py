@@ -43,8 +43,11 @@ class Program:
             raise RunFailed(device=driver, reason=f"the module has no function {entry!r}")
         self._function = function
 
-    def __call__(self, views: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[Any]) -> Any:
         """Call the function and wait for it.
+
+        Args:
+            values: buffer views and Python numbers, in the order of the function's arguments.
 
         Returns:
             IREE's list of results.
@@ -52,9 +55,15 @@ class Program:
         Raises:
             RunFailed: the arguments do not fit, or the device reported an error.
         """
-        arguments = iree.VmVariantList(len(views))
-        for view in views:
-            arguments.push_ref(view)
+        arguments = iree.VmVariantList(len(values))
+        for value in values:
+            match value:
+                case int():
+                    arguments.push_int(value)
+                case float():
+                    arguments.push_float(value)
+                case _:
+                    arguments.push_ref(value)
         results = iree.VmVariantList(1)
         try:
             self._context.invoke(self._function, arguments, results)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from iree import runtime as iree
 
-from explorer.compiler.runtime.buffers import Array, download, upload
+from explorer.compiler.runtime.buffers import Array, download, number, upload
 from explorer.compiler.runtime.program import Program
 
 
@@ -38,7 +38,7 @@ def run(
     Args:
         vmfb: the module, compiled for the device.
         entry: name of the function.
-        arrays: its arguments, in order. They are not changed.
+        arrays: its arguments, in order; those without dims are numbers. They are not changed.
         device: IREE's name of the device: ``local-task``, ``hip``, ``cuda``, ``hip://1``.
         repeats: timed calls.
         warmup: calls before the timed ones.
@@ -48,7 +48,7 @@ def run(
         MissingDevice: there is no such device.
     """
     program = Program(vmfb, entry, device)
-    views = [upload(program.device, array) for array in arrays]
+    views = [upload(program.device, a) if a.ndim else number(a) for a in arrays]
     first, results = _timed(program, views)
     outputs = _outputs(program.device, results, arrays)
     rest = [_timed(program, views)[0] for _ in range(warmup + repeats - 1)]

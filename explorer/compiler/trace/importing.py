@@ -14,18 +14,19 @@ from explorer.compiler.errors import (
     UnknownDim,
     UnusedTiling,
 )
+from explorer.compiler.expr import ceil_div
 from explorer.compiler.ir.graph import Node, Region, TileGraph
 from explorer.compiler.ir.op import Op
 from explorer.compiler.ir.types import MemoryType, TileType
 from explorer.compiler.lang.bindings import Bound, number_of
 from explorer.compiler.lang.dtypes import DType, Kind
-from explorer.compiler.lang.tiling import Tiling, ceil_div
-from explorer.compiler.lang.types import AddressSpace, Register
+from explorer.compiler.lang.tiling import LARGEST_SIZE, Tiling
+from explorer.compiler.lang.types import AddressSpace, Memory, Register, Scalar
 from explorer.compiler.ops import memory
 from explorer.compiler.ops.control import Carried, Iterate, Result
 from explorer.compiler.ops.positions import SelfIndex
 from explorer.compiler.ops.reduction import REDUCTIONS
-from explorer.compiler.trace.kernel import Kernel, Parameter
+from explorer.compiler.trace.kernel import Kernel
 from explorer.compiler.trace.tracer import end_of_body
 
 
@@ -52,7 +53,7 @@ class _Importer:
         self.bound = bound
         self.tiling = tiling
         self.graph = TileGraph(kernel.name)
-        self.dims = list(dict.fromkeys(d.name for p in kernel.parameters for d in p.memory.dims))
+        self.dims = list(dict.fromkeys(d.name for p in kernel.parameters for d in p.dims))
         self.made: dict[fx.Node, Node] = {}
         self.open: list[tuple[Node, Any]] = []
 
@@ -70,19 +71,19 @@ class _Importer:
 
     def _parameter(self, node: fx.Node) -> Node:
         position = len(self.made)  # placeholders come first, in order; fx may rename them
-        parameter = self.kernel.parameters[position]
-        return self.graph.add(
-            memory.Parameter(position, self._memory_type(parameter)),
-            name=parameter.name,
-            location=self.kernel.location,
+        name, kind = self.kernel.parameters[position].name, self.kernel.parameters[position].kind
+        op = (
+            memory.Scalar(position, kind.dtype)
+            if isinstance(kind, Scalar)
+            else memory.Parameter(position, self._memory_type(name, kind))
         )
+        return self.graph.add(op, name=name, location=self.kernel.location)
 
-    def _memory_type(self, parameter: Parameter) -> MemoryType:
-        kind = parameter.memory
+    def _memory_type(self, name: str, kind: Memory) -> MemoryType:
         space = kind.space if isinstance(kind.space, AddressSpace) else self.bound[kind.space.name]
         assert isinstance(space, AddressSpace)
         if space is AddressSpace.SHARED:
-            raise SharedParameter(name=parameter.name, location=self.kernel.location)
+            raise SharedParameter(name=name, location=self.kernel.location)
         return MemoryType(tuple(d.name for d in kind.dims), kind.dtype, space)
 
     def _node(self, node: fx.Node, target: type[Any]) -> Node:
@@ -129,7 +130,7 @@ class _Importer:
                 return given
 
     def _check_positions(self, dim: Any, dtype: DType, location: Any) -> None:
-        size = self.tiling[self._dim(dim, location)].size
+        size = self.tiling[self._dim(dim, location)].size or LARGEST_SIZE
         if dtype.kind is not Kind.INTEGER or not dtype.holds(size - 1):
             whole = [d for d in DType if d.kind is Kind.INTEGER and d.holds(size - 1)]
             raise PositionDoesNotFit(
@@ -147,7 +148,7 @@ class _Importer:
         dim = self.tiling[self._dim(axis, node.meta["location"])]
         if dim.loop_tile is None:
             raise LoopWithoutTiling(dim=dim.name, location=node.meta["location"])
-        steps = ceil_div(dim.size, dim.loop_tile)
+        steps = ceil_div(dim.extent, dim.loop_tile)
         op = Iterate(dim.name, tuple(inits), body, dim.loop_tile, steps)
         loop = self.graph.add(op, name=node.name, location=node.meta["location"])
         body.name = loop.name

@@ -15,7 +15,8 @@ from torch import fx
 from explorer.compiler.errors import BadConstraint, BadParameter, KernelReturns, OutsideKernel
 from explorer.compiler.lang.bindings import names_in
 from explorer.compiler.lang.constraints import Constraint, DimConstraint, HardwareConstraint
-from explorer.compiler.lang.types import Memory, make_register
+from explorer.compiler.lang.dtypes import DType
+from explorer.compiler.lang.types import Memory, Scalar, make_register
 from explorer.compiler.location import Location, shown_file
 from explorer.compiler.record import SourceText
 from explorer.compiler.trace.places import here
@@ -24,10 +25,25 @@ from explorer.compiler.trace.tracer import KernelTracer, current
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a kernel: its name and the tensor it takes."""
+    """A parameter of a kernel: its name and the tensor or number that it takes."""
 
     name: str
-    memory: Memory
+    kind: Memory | Scalar
+
+    @property
+    def dims(self) -> tuple[sympy.Symbol, ...]:
+        """Dims of the tensor; none for a number."""
+        return self.kind.dims
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements or of the number."""
+        return self.kind.dtype
+
+    def __str__(self) -> str:
+        if isinstance(self.kind, Scalar):
+            return f"{self.name}: {self.dtype}"
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.dims))}]"
 
 
 class Kernel:
@@ -40,11 +56,7 @@ class Kernel:
         self.parameters = tuple(_parameters(function))
 
     def __repr__(self) -> str:
-        parts = ", ".join(
-            f"{p.name}: {p.memory.dtype}[{', '.join(map(str, p.memory.dims))}]"
-            for p in self.parameters
-        )
-        return f"<kernel {self.name}({parts})>"
+        return f"<kernel {self.name}({', '.join(map(str, self.parameters))})>"
 
     def __call__(self, *args: Any) -> Any:
         """Refused: a kernel needs numbers for its symbols first.
@@ -63,7 +75,8 @@ class Kernel:
         token, made = current.set(tracer), make_register.set(tracer.register)
         try:
             arguments = [
-                tracer.create_proxy("placeholder", p.name, (), {}, p.name) for p in self.parameters
+                tracer.create_proxy("placeholder", p.name, (), {}, p.name, type_expr=p.kind)
+                for p in self.parameters
             ]
             if self.function(*arguments) is not None:
                 raise KernelReturns(kernel=self.name, location=self.location)
@@ -90,7 +103,7 @@ class Kernel:
     @cached_property
     def size_symbols(self) -> set[str]:
         """Names of the symbols that stand for numbers."""
-        names = {d.name for p in self.parameters for d in p.memory.dims}
+        names = {d.name for p in self.parameters for d in p.dims}
         for c in self.constraints:
             match c:
                 case DimConstraint():
@@ -107,9 +120,8 @@ class Kernel:
     @cached_property
     def space_symbols(self) -> set[str]:
         """Names of the symbols that stand for address spaces."""
-        return {
-            p.memory.space.name for p in self.parameters if isinstance(p.memory.space, sympy.Symbol)
-        }
+        spaces = [p.kind.space for p in self.parameters if isinstance(p.kind, Memory)]
+        return {space.name for space in spaces if isinstance(space, sympy.Symbol)}
 
 
 def _checked(constraints: Any) -> tuple[Constraint, ...]:
@@ -149,7 +161,7 @@ def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     return found
 
 
-def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory:
+def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory | Scalar:
     more = ""
     if isinstance(found, str):
         # Strings come from postponed annotations. A plain name is looked up; text is never run.
@@ -158,6 +170,8 @@ def _annotation(function: Callable[..., Any], name: str, found: Any) -> Memory:
         found = f"the text {text!r}" if found is None else found
     if isinstance(found, Memory):
         return found
+    if isinstance(found, DType):
+        return Scalar(found)
     shown = "nothing" if found is inspect.Parameter.empty else found
     raise BadParameter(
         name=name,

@@ -25,7 +25,7 @@ from explorer.compiler.errors import (
     WrongYield,
 )
 from explorer.compiler.ir.op import REGISTRY
-from explorer.compiler.lang.types import Register
+from explorer.compiler.lang.types import Memory, Register
 from explorer.compiler.ops.control import Carried, Iterate, Result
 from explorer.compiler.trace.places import here
 from explorer.compiler.trace.proxies import Traced, TracedMemory, TracedValue
@@ -96,7 +96,8 @@ class KernelTracer(fx.Tracer):
 
     def proxy(self, node: fx.Node) -> Traced:
         """The stand-in for what ``node`` computes."""
-        return TracedMemory(node, self) if node.op == "placeholder" else TracedValue(node, self)
+        made = TracedMemory if isinstance(node.type, Memory) else TracedValue
+        return made(node, self)
 
     def create_proxy(
         self,
