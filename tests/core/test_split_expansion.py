@@ -428,7 +428,8 @@ def test_a_generated_loop_covers_every_element_once(dim: DimTiling) -> None:
     step = dim.parallel_tile or 0
     loop = Node("loop", ParallelLoop("N", (), None, step, steps(dim, step)))  # pyright: ignore
     found = share(dim, {"N": loop})
-    every = [p for w in range(dim.workgroups) for p in covered(dim, found, w, steps(dim, step))]
+    count = expr.evaluate(steps(dim, step), {})
+    every = [p for w in range(dim.workgroups) for p in covered(dim, found, w, count)]
     assert sorted(every) == list(range(dim.size))
 
 
@@ -437,8 +438,8 @@ def test_a_generated_loop_covers_every_element_once(dim: DimTiling) -> None:
 def test_a_loop_covers_the_whole_dim_in_every_workgroup(dim: DimTiling) -> None:
     assume(dim.loop_tile is not None)
     step = dim.loop_tile or 0
-    count = ceil_div(dim.size, step)
-    loop = Node("loop", Iterate("N", (), None, step, count))  # pyright: ignore
+    count = ceil_div(dim.known, step)
+    loop = Node("loop", Iterate("N", (), None, step, expr.of(count)))  # pyright: ignore
     found = share(dim, {"N": loop})
     for workgroup in range(dim.workgroups):
         assert sorted(covered(dim, found, workgroup, count)) == list(range(dim.size))
